@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowdassay import as_labels
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.encode import encode
 
@@ -99,7 +100,7 @@ def test_labels_equal_as_numbers_do_not_conflict():
 
 def test_unknown_policy():
     with pytest.raises(ParameterError, match="'keep', 'first', 'last', 'error', not 'newest'"):
-        encoded(REPEATED, repeats="newest")
+        as_labels(tuple(zip(*REPEATED, strict=True)), repeats="newest")
 
 
 def test_columns_of_different_length():

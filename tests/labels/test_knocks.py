@@ -402,7 +402,7 @@ def test_c6_what_duckdb_refuses_is_still_read_little_by_little(tmp_path, spooled
             opened.append(stream)
             yield stream
 
-    batches = delimited.read_slowly(watched, path, source.probe.dialect, [0, 1, 2])
+    batches = delimited.read_slowly(watched, path, source.probe.dialect, {"a": 0, "b": 1, "c": 2}, source.lenient)
     assert len(next(batches)) == 50
     assert opened[0].tell() < path.stat().st_size / 2  # most of the file has not been read yet
     assert max(len(batch) for batch in batches) == 50

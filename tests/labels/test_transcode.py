@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from crowdassay.errors import DataError, FileError
-from crowdassay.labels import text_copy
+from crowdassay.labels import raw
 from crowdassay.labels.files import read_labels, read_truth
 from crowdassay.labels.ingest import spool_files
-from crowdassay.labels.raw import encoding_of
-from crowdassay.labels.text_copy import as_utf8
+from crowdassay.labels.raw import as_utf8, encoding_of
 from crowdassay.read_options import ReadOptions
 
 TEXT = "item\tworker\tlabel\r\na\té\tx\r\nb\t😀\ty\r\n"
@@ -59,7 +58,7 @@ def test_several_files_and_files_larger_than_memory(tmp_path):
 @pytest.mark.parametrize("chunk", [3, 1 << 20])
 def test_what_is_broken_is_named_by_its_byte(tmp_path, monkeypatch, chunk):
     """Characters, and pairs of surrogates, may be cut by the end of a chunk."""
-    monkeypatch.setattr(text_copy, "BYTES_AT_A_TIME", chunk)
+    monkeypatch.setattr(raw, "BYTES_AT_A_TIME", chunk)
     path, whole = tmp_path / "a.csv", TEXT.encode("utf-16")
     path.write_bytes(whole)
     with as_utf8(path) as (copy, _):
@@ -89,7 +88,7 @@ def test_a_bomb_and_a_full_disk(tmp_path, monkeypatch):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.csv").symlink_to("/dev/full")
     with pytest.raises(FileError, match=r"a copy in UTF-8 cannot be written .*No space left.*save it as UTF-8"):
-        text_copy.utf8_copy(path, tmp_path)
+        raw.utf8_copy(path, tmp_path)
 
 
 def test_utf8_is_left_alone(tmp_path):

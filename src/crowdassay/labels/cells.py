@@ -162,18 +162,18 @@ def refuse_nul(column: ArrowColumn, role: str, where: str = "") -> None:
         raise DataError(f"The {role} {bad}{where} holds a NUL byte; remove it or re-save the file as UTF-8.")
 
 
-def refuse_infinite(column: ArrowColumn, role: str, where: str = "") -> None:
+def refuse_infinite(column: ArrowColumn, role: str) -> None:
     """Raise `DataError` where floating-point numbers that should name something are infinite."""
     if pa.types.is_floating(column.type) and pc.any(pc.is_inf(column)).as_py():
-        raise infinite(role, where)
+        raise infinite(role)
 
 
-def infinite(role: str, where: str = "") -> DataError:
-    """Return what is said of a column that holds infinite numbers."""
-    return DataError(f"The {role} column{where} holds an infinite number, which is no {role}; leave such cells empty.")
+def infinite(role: str) -> DataError:
+    """Return the error for a column that holds infinite numbers."""
+    return DataError(f"The {role} column holds an infinite number, which is no {role}; leave such cells empty.")
 
 
 def not_one_value(role: str, kind: object, where: str = "") -> DataError:
-    """Return what is said of a column of lists, structures and the like."""
+    """Return the error for a column of lists, structures and the like."""
     held = str(kind).split("<")[0].removeprefix("large_")
     return DataError(f"The {role} column{where} holds {held} values; it needs one text, number or date per row.")

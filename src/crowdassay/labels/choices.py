@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from crowdassay.errors import DataError
-from crowdassay.labels.values import number_of, shown
+from crowdassay.labels.values import are_numbers, shown
 
 JOINED = "|"  # between the choices of a set that is one class, in the order of the alphabet
 SEPARATORS_OF_CHOICES = (JOINED, ";", ",")
@@ -57,7 +57,7 @@ def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:
         found = {text: parts for text in marked if (parts := _parts(text, separator)) is not None}
         if separator == JOINED:  # what --options set has made is no doubt meant so
             found = {} if all(parts == sorted(parts) for parts in found.values()) else found
-        if separator == "," and all(len(parts) == 2 and _are_numbers(parts) for parts in found.values()):
+        if separator == "," and all(len(parts) == 2 and are_numbers(parts) for parts in found.values()):
             continue  # decimal commas
         orders = Counter(frozenset(parts) for parts in found.values())
         for text, parts in found.items():
@@ -83,7 +83,3 @@ def _listed(text: str) -> list[str] | None:
 def _parts(text: str, separator: str) -> list[str] | None:
     parts = [part.strip() for part in text.split(separator)]
     return parts if len(parts) > 1 and all(parts) else None
-
-
-def _are_numbers(parts: Collection[str]) -> bool:
-    return all(number_of(part) is not None for part in parts)

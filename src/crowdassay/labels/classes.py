@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,18 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, as_array
 from crowdassay.labels.choices import refuse_sets
 from crowdassay.labels.report import MAX_CLASSES
-from crowdassay.labels.values import LEADING_ZERO, as_text, is_text, listed, number_key, number_of, shown, text_of
+from crowdassay.labels.values import (
+    LEADING_ZERO,
+    are_numbers,
+    as_text,
+    in_natural_order,
+    is_text,
+    listed,
+    number_key,
+    number_of,
+    shown,
+    text_of,
+)
 from crowdassay.notes import Note, NoteKind
 
 CHANGES_LISTED = 20
@@ -66,7 +77,11 @@ def arrange_classes(
         refuse_sets([text for text in vocabulary.to_pylist() if text is not None])
     if len(vocabulary) > MAX_CLASSES:
         return vocabulary, np.arange(len(vocabulary)), []  # `Labels` refuses; ordering free text would only cost time
-    values, codes, notes = _ordered_texts(vocabulary, counts) if is_text(vocabulary.type) else _ordered(vocabulary)
+    if is_text(vocabulary.type):
+        values, codes, notes = _ordered_texts(vocabulary, counts)
+    else:
+        order = pc.array_sort_indices(vocabulary)
+        values, codes, notes = vocabulary.take(order), np.argsort(order.to_numpy()), []
     notes += _no_answers(values, codes, counts)
     if len(values) == 1:
         notes.append(
@@ -80,21 +95,18 @@ def class_order(classes: pa.Array, *, given: bool) -> str:
     """Return where the order of the classes comes from, as `ImportReport.order` says it."""
     if given:
         return "given"
-    texts = classes.to_pylist() if is_text(classes.type) else []
-    return "natural" if all(number_of(text) is not None for text in texts) else "alphabetical"
+    return "alphabetical" if is_text(classes.type) and not are_numbers(classes.to_pylist()) else "natural"
 
 
 def many_classes(classes: pa.Array, *, given: bool) -> list[str]:
     """Note labels of so many kinds that they are hardly classes: free text, or numbers from a slider."""
     if given or not MANY_CLASSES < len(classes) <= MAX_CLASSES:
         return []
-    if all(number_of(text_of(value)) is not None for value in classes.to_pylist()):
-        return [
-            f"The labels are {len(classes)} different numbers, each a class of its own; --bins 5 makes five classes of them."
-        ]
-    return [
-        f"The labels are {len(classes)} different texts, each a class of its own; if they are free text, choose another column."
-    ]
+    if are_numbers(map(text_of, classes.to_pylist())):
+        kind, remedy = "numbers", "--bins 5 makes five classes of them"
+    else:
+        kind, remedy = "texts", "if they are free text, choose another column"
+    return [f"The labels are {len(classes)} different {kind}, each a class of its own; {remedy}."]
 
 
 def _no_answers(classes: pa.Array, codes: IntArray, counts: IntArray) -> list[str]:
@@ -167,11 +179,6 @@ def _as_given(vocabulary: pa.Array, counts: IntArray, names: Sequence[str]) -> t
         return given, codes
 
 
-def _ordered(vocabulary: pa.Array) -> tuple[pa.Array, IntArray, list[str]]:
-    order = pc.array_sort_indices(vocabulary).to_numpy()
-    return vocabulary.take(pa.array(order)), np.argsort(order), []
-
-
 def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, IntArray, list[str]]:
     seen = vocabulary.to_pylist()
     notes: list[str] = []
@@ -181,14 +188,13 @@ def _ordered_texts(vocabulary: pa.Array, counts: IntArray) -> tuple[pa.Array, In
         if len(set(keys)) < len(keys):
             written = keys
             notes.append(f"Labels equal as numbers were taken as one class each: {_groups(seen, keys)}.")
-    numbers = {text: number_of(text) for text in written}
-    if any(number is None for number in numbers.values()):
-        names = sorted(numbers)
-    else:
-        names = sorted(numbers, key=lambda text: (numbers[text] or 0.0, text))
+    names = in_natural_order(set(written))
     folded = [_folded(text) for text in names]
     if variants := _groups(names, folded):
-        changes = _changes(names, folded, dict(zip(written, counts.tolist(), strict=True)))
+        count = dict(zip(written, counts.tolist(), strict=True))
+        commonest = {key: name for name, key in sorted(zip(names, folded, strict=True), key=lambda pair: count[pair[0]])}
+        others = [(name, commonest[key]) for name, key in zip(names, folded, strict=True) if commonest[key] != name]
+        changes = ", ".join(f"{shown(name)} to {shown(best)}" for name, best in others[:CHANGES_LISTED])
         text = (
             f"Classes that differ only in case, spaces, invisible marks or the coding of accents were kept apart: {variants}; "
             f"if they mean the same, change {changes} in the label column."
@@ -202,15 +208,6 @@ def _folded(text: str) -> str:
     """Return what people see of a text: without case, spaces, marks that show nothing, and forms of the same character."""
     seen = "".join(mark for mark in unicodedata.normalize("NFKC", text) if unicodedata.category(mark) != "Cf")
     return " ".join(seen.casefold().split())
-
-
-def _changes(names: Sequence[str], keys: Sequence[str], count: Mapping[str, int]) -> str:
-    """Suggest for every variant the commonest of its group."""
-    commonest: dict[str, str] = {}
-    for name, key in sorted(zip(names, keys, strict=True), key=lambda pair: count[pair[0]]):
-        commonest[key] = name
-    pairs = [(name, commonest[key]) for name, key in zip(names, keys, strict=True) if commonest[key] != name]
-    return ", ".join(f"{shown(name)} to {shown(best)}" for name, best in pairs[:CHANGES_LISTED])
 
 
 def _groups(texts: Sequence[str], keys: Sequence[str]) -> str:
@@ -256,7 +253,14 @@ def bin_limits(numbers: FloatArray, bins: Sequence[str]) -> FloatArray:
     edges = [number_of(text) for text in bins]
     if any(edge is None for edge in edges) or (len(edges) > 1 and sorted(set(edges)) != edges):  # type: ignore[type-var]
         raise ParameterError(f"--bins takes a whole number, or edges in rising order, not {shown(','.join(bins))}.")
-    limits = np.array(_equal_edges(edges[0] or 0, numbers) if len(edges) == 1 else edges, dtype=float)
+    if len(edges) == 1:
+        count, least, most = edges[0] or 0, numbers.min(initial=np.inf), numbers.max(initial=-np.inf)
+        if count != int(count) or not 2 <= count <= MOST_BINS:
+            raise ParameterError(f"--bins takes a number from 2 to {MOST_BINS}, or edges separated by commas.")
+        if least >= most:
+            raise DataError("--bins has nothing to divide: there are no two different numbers among the labels.")
+        edges = [float(np.format_float_positional(edge, 6)) for edge in np.linspace(least, most, int(count) + 1)]
+    limits = np.array(edges, dtype=float)
     if len(numbers) and (numbers.min() < limits[0] or numbers.max() > limits[-1]):
         odd = numbers.min() if numbers.min() < limits[0] else numbers.max()
         raise DataError(f"The label {shown(text_of(float(odd)))} lies outside the edges that --bins names; name wider ones.")
@@ -266,11 +270,3 @@ def bin_limits(numbers: FloatArray, bins: Sequence[str]) -> FloatArray:
 def bin_places(numbers: FloatArray, limits: FloatArray) -> IntArray:
     """Return the class of each number: a class holds its lower edge, and the last one its upper edge too."""
     return np.minimum(np.searchsorted(limits, numbers, "right") - 1, len(limits) - 2)
-
-
-def _equal_edges(count: float, known: np.ndarray) -> list[float | None]:
-    if count != int(count) or not 2 <= count <= MOST_BINS:
-        raise ParameterError(f"--bins takes a number from 2 to {MOST_BINS}, or edges separated by commas.")
-    if not len(known) or known.min() == known.max():
-        raise DataError("--bins has nothing to divide: there are no two different numbers among the labels.")
-    return [float(np.format_float_positional(edge, 6)) for edge in np.linspace(known.min(), known.max(), int(count) + 1)]

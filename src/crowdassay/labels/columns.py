@@ -219,23 +219,18 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
         )
 
 
-def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str]) -> list[str]:
-    """List the columns whose names end in "id" and that may tell items: workers share their values, and have each once.
+def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str], *, once: bool = True) -> list[str]:
+    """List the columns whose names end in "id" and that may tell items: workers share their values, and have each ``once``.
 
     >>> rows = [{"who": n % 2, "meme_id": n // 2, "row_id": n, "batch_id": 1} for n in range(6)]
     >>> could_be_items(rows, "who", ["meme_id", "row_id", "batch_id"])
     ['meme_id']
     """
-    shared = _shared_ids(rows, worker, names)
-    return [name for name in shared if len({(_id(row.get(name)), _id(row.get(worker))) for row in rows}) == len(rows)]
-
-
-def _shared_ids(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str]) -> list[str]:
-    """List the columns whose names end in "id" and whose values several workers share."""
     shared = []
     for name in names:
         pairs = {(_id(row.get(name)), _id(row.get(worker))) for row in rows}
-        if plain_name(name).endswith("id") and len(pairs) > len({value for value, _ in pairs}):
+        is_shared = plain_name(name).endswith("id") and len(pairs) > len({value for value, _ in pairs})
+        if is_shared and (len(pairs) == len(rows) or not once):
             shared.append(name)
     return shared
 
@@ -264,7 +259,7 @@ def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[
     """Raise `ColumnError` where the column `id` numbers the rows, and another id is what several workers share."""
     rows = sample()
     others = [name for name in names if name not in {item, worker}]
-    shared = could_be_items(rows, worker, others) or _shared_ids(rows, worker, others)
+    shared = could_be_items(rows, worker, others) or could_be_items(rows, worker, others, once=False)
     if shared and len(rows) > 1 and len({_id(row.get(item)) for row in rows}) == len(rows):
         raise ColumnError(
             f"The column {shown(item)} is different in every row, so that no item would have two labels; if {listed(shared)} "
@@ -296,7 +291,7 @@ def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
 def _not_found(
     names: Sequence[str], wanted: Sequence[Role], chosen: Mapping[str, str], given: Mapping[str, str | None]
 ) -> ColumnError:
-    """Return what is said of required columns that were not found."""
+    """Return the error for required columns that were not found."""
     needed = [role for role in wanted if role.required]
     missing = [role for role in needed if role.name not in chosen]
     absent = tuple(role.name for role in missing)

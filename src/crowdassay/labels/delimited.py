@@ -10,17 +10,21 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from crowdassay.errors import DataError
 from crowdassay.labels.raw import Open, refuse_bad_bytes
 from crowdassay.labels.values import shown_file
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "  # separates cells where nothing else does, and the first line is a header
@@ -41,13 +45,13 @@ class Lenient:
 
     Rows may end early, once they have reached the column ``reach``: what they lack is empty. Cells that are no UTF-8 are taken
     as Windows-1252, as spreadsheets on Windows save them; in columns that are not read they do not matter. In the columns
-    ``names``, counted among those that are read, they are refused: another coding would make other names of them.
+    ``names`` they are refused: another coding would make other names of them.
     """
 
     reach: int
+    names: frozenset[str] = frozenset()
     short: int = 0
     windows: int = 0
-    names: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -76,10 +80,18 @@ class Dialect:
     spaced: bool = False
     quoted: bool = True
 
-    @property
-    def quoting(self) -> Literal[0, 3]:
-        """What the csv module is told of quotes."""
-        return csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE
+    def reader(self, text: Iterable[str], *, strict: bool = False) -> Reader:
+        """Return the csv module's reader of a text that is laid out so, the header first; blank lines are empty rows."""
+        csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
+        rows = csv.reader(
+            text,
+            delimiter=self.separator,
+            strict=strict,
+            skipinitialspace=self.spaced,
+            quoting=csv.QUOTE_MINIMAL if self.quoted else csv.QUOTE_NONE,
+        )
+        next(islice(rows, self.skip, self.skip), None)
+        return rows
 
 
 def sniff(raw: bytes, path: Path) -> Dialect:
@@ -100,7 +112,7 @@ def sniff(raw: bytes, path: Path) -> Dialect:
         refuse_bad_bytes(path, raw)
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
-    quoted = not _quotes_are_text(text, separator, whole=len(raw) < SAMPLE_BYTES)
+    quoted = separator != "\t" or '"' not in text or not _quotes_are_text(text, whole=len(raw) < SAMPLE_BYTES)
     return Dialect(separator, header, bool(lead) and not named, len(lead.splitlines()), spaced, quoted)
 
 
@@ -146,23 +158,21 @@ def _comments(text: str) -> str:
     return "".join(before) if headed else found.group()
 
 
-def _quotes_are_text(text: str, separator: str, *, whole: bool) -> bool:
+def _quotes_are_text(text: str, *, whole: bool) -> bool:
     r"""Return whether quotes in a table with tabs enclose no cells: every line has all cells as it stands, and not otherwise.
 
-    >>> _quotes_are_text('a\tb\n"so" it is\t1\n5" wide\t2\n', "\t", whole=True)
+    >>> _quotes_are_text('a\tb\n"so" it is\t1\n5" wide\t2\n', whole=True)
     True
-    >>> _quotes_are_text('a\tb\n"so\tso"\t1\n', "\t", whole=True)
+    >>> _quotes_are_text('a\tb\n"so\tso"\t1\n', whole=True)
     False
     """
-    if separator != "\t" or '"' not in text:
-        return False
     lines = [line for line in LINE_END.split(text) if line.strip()]
     lines = lines if whole else lines[:-1]
-    widths = {line.count(separator) + 1 for line in lines}
+    widths = {line.count("\t") + 1 for line in lines}
     if len(widths) != 1:
         return False
     try:
-        rows = [row for row in csv.reader(lines, delimiter=separator, strict=True) if row]
+        rows = [row for row in csv.reader(lines, delimiter="\t", strict=True) if row]
     except csv.Error:
         return True
     return len(rows) != len(lines) or {len(row) for row in rows} != widths
@@ -175,37 +185,29 @@ def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
     wrong columns: neither says what a column holds.
     """
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
-    rows = list(islice(_until_broken(rows_of(text, dialect)), FIRST_ROWS + 1))[1:]
+    rows = list(islice(_until_broken(dialect.reader(io.StringIO(text, newline=""))), FIRST_ROWS + 1))[1:]
     if len(raw) >= SAMPLE_BYTES and len(rows) < FIRST_ROWS:
         rows = rows[:-1]
     width = len(dialect.header)
     return [dict(zip(dialect.header, row, strict=False)) for row in rows if len(row) >= width and not any(row[width:])]
 
 
-def rows_of(text: str, dialect: Dialect) -> Iterator[list[str]]:
-    """Yield the rows of a text as it is laid out, the header first; blank lines are empty rows."""
-    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
-    rows = csv.reader(
-        io.StringIO(text, newline=""), delimiter=dialect.separator, skipinitialspace=dialect.spaced, quoting=dialect.quoting
-    )
-    return islice(rows, dialect.skip, None)
-
-
 def read_slowly(
-    open_it: Open, path: Path, dialect: Dialect, positions: Sequence[int], *, lenient: Lenient | None = None
+    open_it: Open, path: Path, dialect: Dialect, positions: Mapping[str, int], lenient: Lenient
 ) -> Iterator[pa.RecordBatch]:
-    """Read columns ``c0``, ``c1``... record by record, in batches, and say what is wrong with the file if something is.
+    """Read columns by name and position, record by record, in batches, and say what is wrong with the file if something is.
 
     Mixed line ends, which the fast reader refuses, are read here. What `lenient` allows, and counts, is read too.
     """
     width = len(dialect.header)
     bad: list[tuple[int, int]] = []
-    columns: list[list[str | None]] = [[] for _ in positions]
-    for line, record in _records(open_it, path, dialect, lenient):
+    columns: dict[str, list[str | None]] = {name: [] for name in positions}
+    rows = 0
+    for line, record in _records(open_it, path, dialect):
         if len(record) < width:
             if not "".join(record).strip():
                 continue  # a blank line
-            if lenient is None or len(record) <= lenient.reach:
+            if len(record) <= lenient.reach:
                 bad.append((line, len(record)))
                 continue
             record.extend([""] * (width - len(record)))
@@ -213,11 +215,12 @@ def read_slowly(
         elif any(record[width:]):  # empty fields at the end do no harm
             bad.append((line, len(record)))
             continue
-        for column, position in zip(columns, positions, strict=True):
+        for column, position in zip(columns.values(), positions.values(), strict=True):
             column.append(record[position] or None)
-        if len(columns[0]) == BATCH and not bad:
+        rows += 1
+        if rows % BATCH == 0 and not bad:
             yield _batch(columns, path, open_it, lenient)
-            columns = [[] for _ in positions]
+            columns = {name: [] for name in positions}
     if bad:
         line, cells = bad[0]
         lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
@@ -229,19 +232,15 @@ def read_slowly(
     yield _batch(columns, path, open_it, lenient)
 
 
-def _batch(columns: list[list[str | None]], path: Path, open_it: Open, lenient: Lenient | None) -> pa.RecordBatch:
+def _batch(columns: Mapping[str, list[str | None]], path: Path, open_it: Open, lenient: Lenient) -> pa.RecordBatch:
+    with suppress(UnicodeEncodeError):  # bytes that are no UTF-8, in a column that is needed
+        return pa.record_batch({name: pa.array(column, pa.string()) for name, column in columns.items()})
     try:
-        return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(columns)})
-    except UnicodeEncodeError:  # bytes that are no UTF-8, in a column that is needed
-        if lenient is None:
-            refuse_bad_bytes(path, open_it=open_it)
-            raise
-    try:
-        read = [
-            column if n in lenient.names else [_from_windows(cell, lenient) for cell in column]
-            for n, column in enumerate(columns)
-        ]
-        return pa.record_batch({f"c{n}": pa.array(column, pa.string()) for n, column in enumerate(read)})
+        read = {
+            name: column if name in lenient.names else [_from_windows(cell, lenient) for cell in column]
+            for name, column in columns.items()
+        }
+        return pa.record_batch({name: pa.array(column, pa.string()) for name, column in read.items()})
     except UnicodeError:
         refuse_bad_bytes(path, open_it=open_it)
         raise
@@ -282,22 +281,17 @@ def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
         return  # a field beyond the csv module's limit; the records before it are enough to go by
 
 
-def _records(open_it: Open, path: Path, dialect: Dialect, lenient: Lenient | None) -> Iterator[tuple[int, list[str]]]:
-    errors = "strict" if lenient is None else "surrogateescape"
-    csv.field_size_limit(max(LONGEST_FIELD, csv.field_size_limit()))
-    with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors=errors, newline="") as text:
-        reader = csv.reader(
-            text, delimiter=dialect.separator, strict=True, skipinitialspace=dialect.spaced, quoting=dialect.quoting
-        )
+def _records(open_it: Open, path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records below the header with the lines they start at; bytes that are no UTF-8 are surrogates."""
+    with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as text:
         line, headed = 1, False
         try:
-            for record in islice(reader, dialect.skip, None):
+            reader = dialect.reader(text, strict=True)
+            for record in reader:
                 if headed:
                     yield line, record
                 headed = headed or bool("".join(record).strip())
                 line = reader.line_num + 1
-        except UnicodeDecodeError:
-            refuse_bad_bytes(path, open_it=open_it)
         except csv.Error as error:
             if "field larger" in str(error):
                 raise DataError(

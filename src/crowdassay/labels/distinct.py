@@ -63,7 +63,8 @@ def number_texts(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
 def _few(pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice], key: Words) -> tuple[Codes, pa.Array] | None:
     """Number each slice by itself, then all their different texts together; None if a slice holds too many."""
     codes = np.empty(spans[-1].stop, np.int32)
-    if _is_long(slices[0]):
+    beginning = slices[0].slice(0, TEXTS_SAMPLED)
+    if not pa.types.is_integer(beginning.type) and (pc.mean(pc.binary_length(beginning)).as_py() or 0) >= LONG_TEXT:
         encoded = list(pool.map(pa.Array.dictionary_encode, slices))
         own, sizes = [part.dictionary for part in encoded], [len(part.dictionary) for part in encoded]
         for span, part in zip(spans, encoded, strict=True):
@@ -86,26 +87,10 @@ def _few(pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice], k
     return codes, together.dictionary
 
 
-def _is_long(part: pa.Array) -> bool:
-    """Return whether the texts at the beginning of a column are long."""
-    if pa.types.is_integer(part.type):
-        return False
-    return (pc.mean(pc.binary_length(part.slice(0, TEXTS_SAMPLED))).as_py() or 0) >= LONG_TEXT
-
-
 def _many(
     pool: ThreadPoolExecutor, column: pa.ChunkedArray, slices: list[pa.Array], spans: list[slice], key: Words
 ) -> tuple[Codes, pa.Array]:
-    firsts = _first_rows(pool, slices, spans, key)
-    new = firsts == np.arange(len(firsts), dtype=np.int32)
-    number = np.cumsum(new, dtype=np.int32)
-    number -= 1
-    work_on_each(pool, lambda k: np.take(number, firsts[spans[k]], out=firsts[spans[k]], mode="clip"), range(len(spans)))
-    return firsts, pa.concat_arrays(column.filter(pa.array(new)).chunks)
-
-
-def _first_rows(pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[slice], key: Words) -> Codes:
-    """Return for every row the first row of the same text."""
+    """Deal the rows into parts, find for every row the first row of the same text, and number these."""
     n_rows, every = spans[-1].stop, range(len(slices))
     parts, counts = np.empty(n_rows, np.uint8), np.zeros((len(slices), HASH_PARTS), np.int64)
     work_on_each(pool, lambda k: part_rows(*_text(slices[k]), key, parts[spans[k]], counts[k]), every)
@@ -120,7 +105,11 @@ def _first_rows(pool: ThreadPoolExecutor, slices: list[pa.Array], spans: list[sl
         lambda k: find_firsts(rows, keys, edges[k * PARTS_AT_ONCE : (k + 1) * PARTS_AT_ONCE + 1], key, firsts),
         range(HASH_PARTS // PARTS_AT_ONCE),
     )
-    return firsts
+    new = firsts == np.arange(n_rows, dtype=np.int32)
+    number = np.cumsum(new, dtype=np.int32)
+    number -= 1
+    work_on_each(pool, lambda k: np.take(number, firsts[spans[k]], out=firsts[spans[k]], mode="clip"), every)
+    return firsts, pa.concat_arrays(column.filter(pa.array(new)).chunks)
 
 
 def _text(array: pa.Array) -> tuple[Places, Words]:

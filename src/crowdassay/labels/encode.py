@@ -13,15 +13,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from crowdassay.arrays import BoolArray, FloatArray
-from crowdassay.errors import DataError, ParameterError
+from crowdassay.errors import DataError
 from crowdassay.labels.cells import ArrowColumn, as_array, blank, from_floats, not_one_value, refuse_infinite
-from crowdassay.labels.classes import arrange_classes, check_classes, class_order, many_classes
+from crowdassay.labels.classes import arrange_classes, class_order, many_classes
 from crowdassay.labels.labels import COMPILED_LABELS, Labels
 from crowdassay.labels.repeats import RepeatTotals, any_repeats
 from crowdassay.labels.report import ImportReport, check_dropped, similar_names, vanished_items
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
-from crowdassay.labels.values import counted, is_text, listed, shown
-from crowdassay.read_options import REPEAT_POLICIES
+from crowdassay.labels.values import as_text, counted, is_text
 
 Codes = NDArray[np.int32]
 
@@ -74,7 +73,6 @@ def encode(
     >>> labels.n_labels, labels.class_names, labels.report.dropped
     (2, ('no', 'yes'), {'missing label': 1})
     """
-    check_options(classes, repeats)
     rows_read = len(item)
     if not rows_read == len(worker) == len(label):
         raise DataError(
@@ -125,14 +123,6 @@ def encode(
     return replace(labels, report=report)
 
 
-def check_options(classes: Iterable[Any] | None, repeats: str) -> None:
-    """Refuse options that make no sense before any file is read."""
-    if repeats not in REPEAT_POLICIES:
-        raise ParameterError(f"repeats must be one of {listed(REPEAT_POLICIES)}, not {shown(repeats)}.")
-    if classes is not None:
-        check_classes(classes)
-
-
 def _drop_missing(
     coded: list[tuple[Codes, pa.Array]],
 ) -> tuple[list[tuple[Codes, pa.Array]], dict[str, int], BoolArray | None]:
@@ -176,6 +166,12 @@ def code_column(column: ArrowColumn, role: str) -> tuple[Codes, pa.Array]:
     return codes, vocabulary
 
 
+def text_cells(column: ArrowColumn, role: str) -> pa.Array:
+    """Return a column as text, null where a cell is missing or blank."""
+    codes, vocabulary = code_column(column, role)
+    return as_text(vocabulary).take(pa.array(codes, mask=codes < 0))
+
+
 def recode(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
     """Renumber codes, all >= 0, by first appearance and forget values that do not occur."""
     fresh = pa.array(codes).dictionary_encode()
@@ -189,13 +185,8 @@ def _numbered(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         from crowdassay.labels.distinct import number_texts  # noqa: PLC0415 - numba is slow to load
 
         return number_texts(column)
-    encoded = column.dictionary_encode()  # all chunks share the dictionary of the last
-    codes = np.empty(len(column), np.int32)
-    first = 0
-    for chunk in encoded.chunks:
-        codes[first : first + len(chunk)] = chunk.indices.fill_null(-1)
-        first += len(chunk)
-    return codes, encoded.chunk(encoded.num_chunks - 1).dictionary
+    encoded = column.dictionary_encode().combine_chunks()
+    return np.array(encoded.indices.fill_null(-1)), encoded.dictionary
 
 
 def _encodable(column: pa.ChunkedArray, role: str) -> pa.ChunkedArray:

@@ -15,9 +15,9 @@ import pyarrow as pa
 from crowdassay.errors import DataError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.classes import class_coder
-from crowdassay.labels.encode import code_column
+from crowdassay.labels.encode import text_cells
 from crowdassay.labels.roles import AT_RANDOM
-from crowdassay.labels.values import as_text, counted, listed, shown
+from crowdassay.labels.values import counted, listed, shown
 
 FIRST_ROW = 2  # the header is row 1, as spreadsheets count
 ROWS_NAMED = 5  # rows with a label that is no class, in a message
@@ -77,11 +77,6 @@ class ExpertSheet:
         return [item for item, drawn in zip(self.items, self.drawn, strict=True) if drawn and item is not None]
 
     @property
-    def unanswered(self) -> int:
-        """Rows without a label."""
-        return sum(self.labels[row] is None for row in self.asked)
-
-    @property
     def skipped(self) -> int:
         """Rows without a label above one that has one, among those drawn at random: who answers in order leaves none."""
         rows = [row for row in self.asked if self.drawn[row]]
@@ -116,10 +111,11 @@ class ExpertSheet:
 
     def notes(self) -> list[str]:
         """Return how far the sheet is filled, and where what was left out may matter."""
-        if not self.unanswered:
+        unanswered = sum(self.labels[row] is None for row in self.asked)
+        if not unanswered:
             return []
-        rows, are = counted(len(self.asked), "row"), "is" if self.unanswered == 1 else "are"
-        said = f"{self.unanswered:,} of {rows} of the sheet {are} not yet answered."
+        rows, are = counted(len(self.asked), "row"), "is" if unanswered == 1 else "are"
+        said = f"{unanswered:,} of {rows} of the sheet {are} not yet answered."
         if self.skipped:
             said += (
                 f" {counted(self.skipped, 'of them stands', 'of them stand')} above answered ones. Items that are left out "
@@ -136,6 +132,4 @@ def sheet_notes(sheet: ExpertSheet | None) -> list[str]:
 
 def _texts(column: ArrowColumn, role: str) -> list[str | None]:
     """Return the cells of a column as texts, None where they are blank, without the marks that keep spreadsheets quiet."""
-    codes, values = code_column(column, role)
-    words = [GUARDED.sub("", str(text)) for text in as_text(values).to_pylist()]
-    return [words[code] if code >= 0 else None for code in codes.tolist()]
+    return [None if text is None else GUARDED.sub("", text) for text in text_cells(column, role).to_pylist()]

@@ -16,23 +16,23 @@ import pyarrow.compute as pc
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import first_nul, refuse_nul, without
-from crowdassay.labels.classes import binned
-from crowdassay.labels.encode import check_options, encode
+from crowdassay.labels.classes import binned, check_classes
+from crowdassay.labels.encode import encode
 from crowdassay.labels.extras import Times, find_durations, find_times, read_times, read_weights
 from crowdassay.labels.formats.record import Import, with_options
 from crowdassay.labels.formats.registry import PLAIN_FORMAT
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import ANY_FRAME
 from crowdassay.labels.pseudonyms import pseudonymise
-from crowdassay.labels.raw import DELIMITED, kind_of, line_of_nul
+from crowdassay.labels.raw import DELIMITED, kind_of, opened
 from crowdassay.labels.reader import TIMED, read_rows
 from crowdassay.labels.report import all_left_out, warn_of
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.sources import local_sources
 from crowdassay.labels.telling import check_repeats, many_repeats
 from crowdassay.labels.truth import read_truth, take_gold
-from crowdassay.labels.values import is_text, shown, shown_file
-from crowdassay.read_options import ReadOptions, takes_reading_options
+from crowdassay.labels.values import is_text, listed, shown, shown_file
+from crowdassay.read_options import REPEAT_POLICIES, ReadOptions, takes_reading_options
 
 __all__ = ["read_labels", "read_truth"]
 READ_AS_MISSING = (
@@ -91,7 +91,10 @@ def table_of(labels: Labels) -> pa.Table:
 
 def check(options: ReadOptions) -> None:
     """Refuse options that make no sense before any file is read."""
-    check_options(options.classes, options.repeats)
+    if options.repeats not in REPEAT_POLICIES:
+        raise ParameterError(f"repeats must be one of {listed(REPEAT_POLICIES)}, not {shown(options.repeats)}.")
+    if options.classes is not None:
+        check_classes(options.classes)
     if options.salt is not None and not options.pseudonymise:
         raise ParameterError("A salt goes with --pseudonymise.")
     if options.options not in {None, "each", "set"}:
@@ -162,7 +165,10 @@ def _refuse_nul(labels: Labels, rows: Import, paths: Sequence[Path]) -> None:
         if first_nul(vocabulary) is None:
             continue
         column = getattr(rows, role).cast(pa.string())
-        line = line_of_nul(paths[0]) if len(paths) == 1 and kind_of(paths[0]) in DELIMITED else None
+        line = None
+        if len(paths) == 1 and kind_of(paths[0]) in DELIMITED:
+            with opened(paths[0]) as stream:
+                line = next((number for number, text in enumerate(stream, 1) if b"\0" in text), None)
         where = f"data row {(first_nul(column) or 0) + 1}" if line is None else f"line {line}"
         refuse_nul(column, role, f" in {where} of {shown_file(labels.report.source)}")
 

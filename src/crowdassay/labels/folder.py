@@ -78,7 +78,11 @@ def replacing_folder(folder: Path, ours: Collection[str], last: str, marks: Coll
         target.parent.mkdir(parents=True, exist_ok=True)
         whole = _replaceable(target)
         place = target.parent if whole else target
-        _remove_stale(place, target.name)
+        # What runs that were killed have left: a run that is alive keeps its folder younger than an hour.
+        for path in place.glob(f".{target.name[:100].replace('[', '[[]')}.*{TEMPORARY_SUFFIX}"):
+            with suppress(OSError):
+                if not path.is_symlink() and path.stat().st_mtime < time.time() - 3600:
+                    shutil.rmtree(path)
         fresh = place / f".{target.name[:100]}.{secrets.token_hex(8)}{TEMPORARY_SUFFIX}"
         fresh.mkdir()
     except OSError as error:
@@ -162,7 +166,7 @@ def check_results(folder: Path) -> None:
 
 
 def not_written(path: Path, error: OSError) -> FileError:
-    """Return what is said of a file or folder that could not be written."""
+    """Return the error for a file or folder that could not be written."""
     reason = os.strerror(error.errno or 0)
     return FileError(f"{shown_file(path)} could not be written ({reason}); free some space or name another folder.")
 
@@ -194,8 +198,12 @@ def _replaceable(target: Path) -> bool:
 def _swap(fresh: Path, target: Path, ours: Collection[str]) -> None:
     if target.exists():
         for path in target.iterdir():
-            if path.name not in ours:
-                _link(path, fresh / path.name)
+            if path.name in ours:
+                continue
+            try:
+                os.link(path, fresh / path.name, follow_symlinks=False)
+            except OSError:  # some file systems have no links
+                shutil.copy2(path, fresh / path.name, follow_symlinks=False)
         shutil.copymode(target, fresh)
     sync_folder(fresh)
     if not target.exists():
@@ -240,18 +248,3 @@ def _move_each(fresh: Path, target: Path, ours: Collection[str], last: str) -> N
     sync_folder(target)
     os.replace(fresh / last, target / last)
     sync_folder(target)
-
-
-def _link(source: Path, copy: Path) -> None:
-    try:
-        os.link(source, copy, follow_symlinks=False)
-    except OSError:  # some file systems have no links
-        shutil.copy2(source, copy, follow_symlinks=False)
-
-
-def _remove_stale(place: Path, name: str) -> None:
-    """Remove what runs that were killed have left; a run that is alive keeps its folder younger than an hour."""
-    for path in place.glob(f".{name[:100].replace('[', '[[]')}.*{TEMPORARY_SUFFIX}"):
-        with suppress(OSError):
-            if not path.is_symlink() and path.stat().st_mtime < time.time() - 3600:
-                shutil.rmtree(path)

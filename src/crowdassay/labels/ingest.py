@@ -5,7 +5,7 @@ For Spark the same columns, read by the same rules, are turned into Parquet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
-from crowdassay.labels.raw import check_file
+from crowdassay.labels.raw import check_file, utf8_copy
 from crowdassay.labels.reader import TIMED
 from crowdassay.labels.repeats import RepeatTotals
 from crowdassay.labels.report import (
@@ -54,7 +54,6 @@ from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
 from crowdassay.labels.telling import check_repeats, whole_table
-from crowdassay.labels.text_copy import utf8_copy
 from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size
@@ -116,11 +115,11 @@ def _spool_rows(
     truth: Path | None,
 ) -> Spool:
     """Load the rows, number what they hold, and write them sorted by item; return the spool with its report."""
-    kinds = load_rows(connection, sources, options)
+    roles, whole = load_rows(connection, sources, options)
     for one in sources:
         one.probe.check_unchanged()
-    time_column = sources[0].columns["time"] if "time" in kinds else None
-    name_kept(connection, kinds, None if time_column is None else time_expression(connection, source))
+    time_column = sources[0].columns["time"] if "time" in roles else None
+    name_kept(connection, whole, None if time_column is None else time_expression(connection, source))
     counts = connection.sql(f"SELECT count(*) AS n_rows, {MISSING_COUNTS} FROM raw").to_arrow_table().to_pylist()[0]  # noqa: S608
     rows_read, dropped = counts["n_rows"], missing_rows(counts)
     half = check_dropped(rows_read, dropped, source, allow=options.allow_drops or bool(options.missing))
@@ -149,8 +148,8 @@ def _spool_rows(
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
     if options.item_column is None:
         n_labels = rows_read - sum(dropped.values())
-        whole = partial(whole_table, [one.probe for one in sources])
-        notes[:0] = check_repeats(repeated.count, n_labels, sources[0].columns, whole)
+        table = partial(whole_table, [one.probe for one in sources])
+        notes[:0] = check_repeats(repeated.count, n_labels, sources[0].columns, table)
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
     report = ImportReport(
@@ -285,10 +284,11 @@ def find_source(path: Path, options: ReadOptions) -> Source:
         ) from None
 
 
-def load_rows(connection: DuckDBPyConnection, sources: Sequence[Source], options: ReadOptions) -> dict[str, pa.DataType]:
-    """Copy the columns of all files into the table ``raw``; what is missing becomes null. Return the types by role.
+def load_rows(connection: DuckDBPyConnection, sources: Sequence[Source], options: ReadOptions) -> tuple[list[str], set[str]]:
+    """Copy the columns of all files into the table ``raw``; what is missing becomes null.
 
-    Floating-point numbers are written as text, whole ones without a point; their type tells whether all are whole.
+    Floating-point numbers are written as text, whole ones without a point. Returned are the roles of the columns, and of those
+    of floating-point numbers the roles of which all are whole.
     """
     roles = [role for role in (*ITEM_WORKER_LABEL, "time") if all(role in source.columns for source in sources)]
     if "time" not in roles and any("time" in source.columns for source in sources):
@@ -313,7 +313,7 @@ def load_rows(connection: DuckDBPyConnection, sources: Sequence[Source], options
             done = heard(partial(_executed, connection, insert, everything))
         if done is None or (source.doubtful and not done[0]):
             _insert(connection, source, held, values, bound, whole)
-    return {**held, **{role: pa.int64() for role, all_whole in whole.items() if all_whole and role != "time"}}
+    return roles, {role for role, all_whole in whole.items() if all_whole}
 
 
 def _create(connection: DuckDBPyConnection, name: str, table: pa.Table) -> None:
@@ -359,13 +359,9 @@ def _insert(
         connection.unregister("slowly")
 
 
-def name_kept(connection: DuckDBPyConnection, kinds: Mapping[str, pa.DataType], time: str | None) -> None:
+def name_kept(connection: DuckDBPyConnection, whole: Collection[str], time: str | None) -> None:
     """Name the rows that miss nothing ``kept``, with floating-point columns as whole numbers where all are."""
-    stored = {name: kind for name, kind, *_ in connection.execute("DESCRIBE raw").fetchall()}
-    shown_as = [
-        f"{role}::BIGINT AS {role}" if kinds[role] == pa.int64() and stored[role] == "VARCHAR" else role
-        for role in ITEM_WORKER_LABEL
-    ]
+    shown_as = [f"{role}::BIGINT AS {role}" if role in whole else role for role in ITEM_WORKER_LABEL]
     connection.execute(
         f"CREATE VIEW kept AS SELECT rowid AS row, {', '.join(shown_as)}, {time or '0::BIGINT'} AS time "  # noqa: S608
         f"FROM raw WHERE {COMPLETE}"
@@ -420,30 +416,22 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
         source = find_source(copy, options)
         target = folder / f"rows-{number:05}.parquet"
         columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}
-        if not _written_fast(source, target, folder, columns):
-            _write_slowly(source, target, columns)
+        done = None
+        if source.query is not None:
+            chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
+            # The path of our own file stands in the text, since COPY takes no parameter there.
+            query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
+            with connect([source.probe.path], folder=folder) as connection:
+                done = heard(partial(_executed, connection, query, {"path": pattern_of(source.probe.path)}))
+        if not done or not done[0]:
+            schema = pa.schema([(name, source.types[role]) for role, name in columns.items()])
+            with pq.ParquetWriter(target, schema) as writer:
+                for batch in source.slowly():
+                    rows = pa.Table.from_batches([batch]).select(list(columns)).rename_columns(list(columns.values()))
+                    writer.write_table(rows.cast(schema))
         source.probe.check_unchanged()
         for batch in pq.ParquetFile(target).iter_batches():
             for role, name in columns.items():
                 refuse_nul(batch.column(name), role, f" in {shown_file(path.name)}")
         written.append(target)
     return written, columns
-
-
-def _written_fast(source: Source, target: Path, folder: Path, columns: Mapping[str, str]) -> bool:
-    if source.query is None:
-        return False
-    with connect([source.probe.path], folder=folder) as connection:
-        chosen = ", ".join(f"{role} AS {quoted(name)}" for role, name in columns.items())
-        # The path of our own file stands in the text, since COPY takes no parameter there.
-        query = f"COPY (SELECT {chosen} FROM ({source.query})) TO {text(str(target))} (FORMAT parquet)"  # noqa: S608
-        done = heard(partial(_executed, connection, query, {"path": pattern_of(source.probe.path)}))
-    return bool(done and done[0])
-
-
-def _write_slowly(source: Source, target: Path, columns: Mapping[str, str]) -> None:
-    schema = pa.schema([(name, source.types[role]) for role, name in columns.items()])
-    with pq.ParquetWriter(target, schema) as writer:
-        for batch in source.slowly():
-            table = pa.Table.from_batches([batch]).select(list(columns)).rename_columns(list(columns.values()))
-            writer.write_table(table.cast(schema))

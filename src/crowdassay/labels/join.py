@@ -56,6 +56,7 @@ def without_absent_workers(labels: Labels) -> tuple[Labels, IntArray]:
 def join_items(parts: Sequence[Labels]) -> Labels:
     """Return the labels of several sets of items together, of the same workers and classes."""
     sizes = np.concatenate([np.diff(labels.starts) for labels in parts])
+    texts = [labels.item_text for labels in parts if labels.item_text is not None]
     return replace(
         parts[0],
         starts=np.concatenate([[0], np.cumsum(sizes)]),
@@ -65,7 +66,7 @@ def join_items(parts: Sequence[Labels]) -> Labels:
         items=pa.concat_arrays([labels.items for labels in parts]),
         time=_together([labels.time for labels in parts]),
         duration=_together([labels.duration for labels in parts]),
-        item_text=_texts(parts),
+        item_text=pa.concat_arrays(texts) if len(texts) == len(parts) else None,
     )
 
 
@@ -73,8 +74,3 @@ def _together(columns: Sequence[FloatArray | None]) -> FloatArray | None:
     """Return numbers that go with the labels; None where some part has none."""
     known = [column for column in columns if column is not None]
     return np.concatenate(known) if len(known) == len(columns) else None
-
-
-def _texts(parts: Sequence[Labels]) -> pa.Array | None:
-    known = [labels.item_text for labels in parts if labels.item_text is not None]
-    return pa.concat_arrays(known) if len(known) == len(parts) else None

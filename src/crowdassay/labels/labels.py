@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import BoolArray, CodeArray, FloatArray, IntArray, row_sum
 from crowdassay.errors import DataError
 from crowdassay.labels.report import MAX_CLASSES, NOTHING_READ, ImportReport, too_many_classes
-from crowdassay.labels.values import counted, number_of
+from crowdassay.labels.values import are_numbers, counted
 from crowdassay.threads import on_all_cores
 
 SORTED_AT_ONCE = 1 << 16  # labels in which repeats are looked for at a time
@@ -99,7 +99,7 @@ class Vocabularies:
     @cached_property
     def numeric(self) -> bool:
         """Whether every class is a number, so that the classes stand in numeric order."""
-        return all(number_of(name) is not None for name in self.class_names)
+        return are_numbers(self.class_names)
 
 
 @dataclass(frozen=True, eq=False)

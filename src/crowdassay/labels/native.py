@@ -150,10 +150,8 @@ def ordered_values(column: ArrowColumn) -> list[Any] | None:
     """Return the categories of an ordered categorical, in order, or None when there are fewer than two."""
     if not (pa.types.is_dictionary(column.type) and column.type.ordered):
         return None
-    chunk = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    chunks = chunk.chunks if isinstance(chunk, pa.ChunkedArray) else [chunk]
-    values = chunks[0].dictionary.drop_null().to_pylist() if chunks else []
-    values = [value for value in values if str(value).strip()]
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    values = [value for value in whole.dictionary.drop_null().to_pylist() if str(value).strip()]
     return values if len(values) > 1 else None
 
 
@@ -190,7 +188,13 @@ def read_features(features: object) -> tuple[FloatArray, tuple[str, ...], pa.Arr
 
     taken = as_narwhal(features)
     if taken is None:
-        return _array(features)
+        try:
+            values = np.asarray(features, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(f"Features cannot be read from a {type(features).__name__}; give a frame or an array.") from None
+        if values.ndim != 2:
+            raise DataError(f"The features must have the shape (n_items, n_features), not {values.shape}.")
+        return _checked(values), tuple(f"feature {number}" for number in range(values.shape[1])), None, "pyarrow"
     frame = taken[0].collect() if isinstance(taken[0], nw.LazyFrame) else taken[0]
     try:
         key = find_columns(frame.columns, ("item",), {})["item"]
@@ -229,16 +233,6 @@ def match_features(features: object, items: pa.Array) -> tuple[FloatArray, tuple
     if len(missing):
         raise DataError(f"The features have no row for the items {listed(missing.to_pylist(), limit=3)}; every item needs one.")
     return values[row], names
-
-
-def _array(features: object) -> tuple[FloatArray, tuple[str, ...], None, str]:
-    try:
-        values = np.asarray(features, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError(f"Features cannot be read from a {type(features).__name__}; give a frame or an array.") from None
-    if values.ndim != 2:
-        raise DataError(f"The features must have the shape (n_items, n_features), not {values.shape}.")
-    return _checked(values), tuple(f"feature {number}" for number in range(values.shape[1])), None, "pyarrow"
 
 
 def _checked(values: FloatArray) -> FloatArray:

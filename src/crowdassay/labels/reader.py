@@ -15,19 +15,18 @@ from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError
 from crowdassay.labels.cells import ArrowColumn, float_text
 from crowdassay.labels.columns import MOST_GUESSED_CLASSES, check_given
 from crowdassay.labels.delimited import LISTED_LINES
-from crowdassay.labels.encode import code_column
+from crowdassay.labels.encode import text_cells
 from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.jsontext import good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
-from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, check_file, find_inputs, kind_of, refuse_odd_path
+from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
 from crowdassay.labels.telling import whole_table
-from crowdassay.labels.text_copy import as_utf8
 from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
@@ -109,24 +108,21 @@ def read_facts(
 def _facts(
     probes: Sequence[Probe], options: ReadOptions, about: pa.Table | None, asked: Mapping[str, str]
 ) -> dict[str, tuple[str, list[tuple[str, str]]]]:
-    tables = [_items_with(file, options, list(asked.values())) for file in probes] if asked and about is None else [about]
+    tables = [about]
+    if asked and about is None:
+        names = list(dict.fromkeys(asked.values()))
+        items = [open_source(file, ["item"], {"item": options.item_column}).read()["item"] for file in probes]
+        tables = [
+            open_columns(file, names, ()).read().add_column(0, "item", item) for file, item in zip(probes, items, strict=True)
+        ]
     return {option: (name, [pair for table in tables for pair in _pairs(table, name)]) for option, name in asked.items()}
-
-
-def _items_with(file: Probe, options: ReadOptions, names: Sequence[str]) -> pa.Table:
-    """Return the item of every row of a plain table, and some of its columns."""
-    items = open_source(file, ["item"], {"item": options.item_column}).read()["item"]
-    beside = open_columns(file, list(dict.fromkeys(names)), ()).read()
-    return pa.Table.from_arrays([items, *beside.columns], ["item", *beside.column_names])
 
 
 def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
     """Return item and value of every row that has both, as text."""
-    pairs = []
-    for column in (about.columns[0], about.columns[1 + about.column_names[1:].index(name)]):
-        codes, vocabulary = code_column(column, name)
-        pairs.append(as_text(vocabulary).take(pa.array(codes, mask=codes < 0)).to_pylist())
-    return [(item, value) for item, value in zip(*pairs, strict=True) if item is not None and value is not None]
+    columns = (about.columns[0], about.columns[1 + about.column_names[1:].index(name)])
+    pairs = zip(*(text_cells(column, name).to_pylist() for column in columns), strict=True)
+    return [(item, value) for item, value in pairs if item is not None and value is not None]
 
 
 def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:
@@ -233,13 +229,11 @@ def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, sourc
     imports = [part for part in parts if isinstance(part, Import)]
     if options.question is not None:
         raise ParameterError(f"What {name} exports holds one question only; leave out --question.")
-    return imports[0] if len(imports) == 1 else _together(imports)
-
-
-def _together(parts: Sequence[Import]) -> Import:
-    columns = {role: joined([getattr(part, role) for part in parts]) for role in ITEM_WORKER_LABEL}
-    notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-    return Import(columns["item"], columns["worker"], columns["label"], parts[0].columns, notes=notes)
+    if len(imports) == 1:
+        return imports[0]
+    columns = {role: joined([getattr(part, role) for part in imports]) for role in ITEM_WORKER_LABEL}
+    notes = tuple(dict.fromkeys(note for part in imports for note in part.notes))
+    return Import(columns=imports[0].columns, notes=notes, **columns)
 
 
 def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
@@ -313,7 +307,7 @@ def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
 def _gives_labels(name: str, file: Probe, options: ReadOptions, fits: bool) -> bool:
     """Return whether a table, read in another way, holds labels of a few classes that its workers share.
 
-    Where a column that it has ``fits`` this way, it may also ask which of the others are meant.
+    Where one of its columns ``fits`` this way, it is enough if the reader asks which of the others are meant.
     """
     if file.kind not in EXPORT_FORMATS[name].kinds or (file.stamp is not None and file.stamp[2] > MOST_TRIED_BYTES):
         return False

@@ -19,32 +19,6 @@ PAIRS_NAMED = 3  # pairs in conflict that a note names
 LONGEST_COMPARED = 64  # labels of an item up to which comparing all pairs is quicker than sorting
 
 
-@dataclass(frozen=True)
-class Repeats:
-    """Where workers judged an item again.
-
-    Attributes
-    ----------
-    count : int
-        Judgements beyond the first of their pair.
-    conflicts : int
-        Pairs that hold different labels.
-    not_first, not_last : ndarray of int64, shape (count,)
-        Rows to leave out to keep the first, or the last, judgement of every pair.
-    earliest : int
-        The first row that repeats a pair.
-    conflict_rows : ndarray of int64
-        A row of each of the first three pairs in conflict.
-    """
-
-    count: int
-    conflicts: int
-    not_first: IntArray
-    not_last: IntArray
-    earliest: int
-    conflict_rows: IntArray
-
-
 def any_repeats(starts: IntArray, worker: CodeArray) -> bool:
     """Return whether a worker judged an item twice, the labels of item j being ``starts[j]:starts[j + 1]``.
 
@@ -63,38 +37,6 @@ def any_repeats(starts: IntArray, worker: CodeArray) -> bool:
     return False
 
 
-def find_repeats(
-    item: CodeArray, worker: CodeArray, label: CodeArray, n_workers: int, time: NDArray[Any] | None = None
-) -> Repeats | None:
-    """Group judgements, codes of shape (n_labels,) each, by worker and item; None when no pair occurs twice.
-
-    First and last go by ``time``, shape (n_labels,), where it is given, else (and at the same time) by row.
-
-    >>> find_repeats(np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([1, 0, 1]), 1).conflicts
-    1
-    """
-    pair = item.astype(np.int64) * n_workers + worker
-    ordered = np.sort(pair)
-    doubled = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(doubled):
-        return None
-    # Repeats are few as a rule: only the rows of the pairs concerned are sorted with their positions, which is slow.
-    rows = np.flatnonzero(pc.is_in(pa.array(pair), value_set=pa.array(doubled)).to_numpy(zero_copy_only=False))
-    rows = rows[np.argsort(pair[rows], kind="stable") if time is None else np.lexsort((time[rows], pair[rows]))]
-    starts_here = np.append(True, pair[rows[1:]] != pair[rows[:-1]])
-    ends_here = np.append(starts_here[1:], True)
-    starts = np.flatnonzero(starts_here)
-    differ = np.minimum.reduceat(label[rows], starts) != np.maximum.reduceat(label[rows], starts)
-    return Repeats(
-        count=len(doubled),
-        conflicts=int(differ.sum()),
-        not_first=rows[~starts_here],
-        not_last=rows[~ends_here],
-        earliest=int(rows[~starts_here].min()),
-        conflict_rows=np.sort(rows[starts[differ]])[:PAIRS_NAMED],
-    )
-
-
 @dataclass
 class RepeatTotals:
     """Repeats found in one block of labels after the other.
@@ -104,12 +46,22 @@ class RepeatTotals:
     policy : {'keep', 'first', 'last', 'error'}
     time_column : str, optional
         By which the first and the last are told; by row otherwise.
-    count, conflicts, left_out : int
-        As in `Repeats`, and how many rows were left out.
+    count : int
+        Judgements beyond the first of their pair.
+    conflicts : int
+        Pairs that hold different labels.
+    left_out : int
+        Rows to leave out to keep the first, or the last, judgement of every pair.
     earliest : tuple of int, optional
         Block, item and worker of the first pair that comes again.
     places : list of tuple of int
         The same of the first pairs in conflict.
+
+    Examples
+    --------
+    >>> totals = RepeatTotals("last")
+    >>> totals.add(0, np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([1, 0, 1]), 1, None).tolist(), totals.conflicts
+    ([False, True, True], 1)
     """
 
     policy: str
@@ -123,20 +75,36 @@ class RepeatTotals:
     def add(
         self, block: int, item: CodeArray, worker: CodeArray, label: CodeArray, n_workers: int, time: NDArray[Any] | None
     ) -> BoolArray | None:
-        """Add a block and return which of its labels to keep; None for all."""
-        repeats = find_repeats(item, worker, label, n_workers, time if self.time_column else None)
-        if repeats is None:
+        """Add a block, codes of shape (n_labels,) each, and return which of its labels to keep; None for all.
+
+        First and last go by ``time``, shape (n_labels,), where its column is known, else (and at the same time) by row.
+        """
+        pair = item.astype(np.int64) * n_workers + worker
+        ordered = np.sort(pair)
+        doubled = ordered[1:][ordered[1:] == ordered[:-1]]
+        if not len(doubled):
             return None
-        first, *others = [(block, int(item[row]), int(worker[row])) for row in (repeats.earliest, *repeats.conflict_rows)]
+        # Repeats are few as a rule: only the rows of the pairs concerned are sorted with their positions, which is slow.
+        rows = np.flatnonzero(pc.is_in(pa.array(pair), value_set=pa.array(doubled)).to_numpy(zero_copy_only=False))
+        if time is None or self.time_column is None:
+            rows = rows[np.argsort(pair[rows], kind="stable")]
+        else:
+            rows = rows[np.lexsort((time[rows], pair[rows]))]
+        begins = np.append(True, pair[rows[1:]] != pair[rows[:-1]])
+        ends = np.append(begins[1:], True)
+        starts = np.flatnonzero(begins)
+        differ = np.minimum.reduceat(label[rows], starts) != np.maximum.reduceat(label[rows], starts)
+        named = (rows[~begins].min(), *np.sort(rows[starts[differ]])[:PAIRS_NAMED])
+        first, *others = [(block, int(item[row]), int(worker[row])) for row in named]
         self.earliest = self.earliest or first
         self.places = (self.places + others)[:PAIRS_NAMED]
-        self.count += repeats.count
-        self.conflicts += repeats.conflicts
+        self.count += len(doubled)
+        self.conflicts += int(differ.sum())
         if self.policy not in {"first", "last"}:
             return None
-        self.left_out += repeats.count
+        self.left_out += len(doubled)
         keep = np.ones(len(item), bool)
-        keep[repeats.not_first if self.policy == "first" else repeats.not_last] = False
+        keep[rows[~(begins if self.policy == "first" else ends)]] = False
         return keep
 
     def notes(self, names: Callable[[int, int, int], tuple[object, object]]) -> list[str]:

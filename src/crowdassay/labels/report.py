@@ -88,24 +88,19 @@ def import_sentences(report: ImportReport) -> list[str]:
 
     >>> import_sentences(ImportReport(dropped={"missing label": 2}))
     ['Left out 2 rows: missing label.']
-    """
-    left_out = [f"Left out {counted(count, 'row')}: {reason}." for reason, count in report.dropped.items()]
-    return [*left_out, *([repeats_sentence(report)] if report.repeats else [])]
-
-
-def repeats_sentence(report: ImportReport) -> str:
-    """Return what became of labels that a worker gave an item again.
-
-    >>> repeats_sentence(ImportReport(repeats=541))
+    >>> import_sentences(ImportReport(repeats=541))[0]
     '541 labels repeat an item that the same worker had already labelled. All were kept; --repeats last keeps only the latest.'
     """
+    said = [f"Left out {counted(count, 'row')}: {reason}." for reason, count in report.dropped.items()]
+    if not report.repeats:
+        return said
     one = report.repeats == 1
     what = (
         f"{counted(report.repeats, 'label')} {'repeats' if one else 'repeat'} an item that the same worker had already labelled"
     )
     if report.repeats_policy == "keep":
-        return f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."
-    return f"{what}. Only the {report.repeats_policy} label was kept each time."
+        return [*said, f"{what}. {'It was' if one else 'All were'} kept; --repeats last keeps only the latest."]
+    return [*said, f"{what}. Only the {report.repeats_policy} label was kept each time."]
 
 
 def warn_of(report: ImportReport) -> None:
@@ -149,12 +144,12 @@ def check_dropped(
 
 
 def all_left_out(dropped: Mapping[str, int], source: str) -> DataError:
-    """Return what is said where every judgement of a file was left out."""
+    """Return the error for a file of which every judgement was left out."""
     return DataError(f"No labels found in {shown_file(source)}: every judgement was left out ({reasons(dropped)}).")
 
 
 def too_many_classes(how_many: object) -> DataError:
-    """Return what is said of labels that are too many to be classes."""
+    """Return the error for labels that are too many to be classes."""
     return DataError(
         f"The label column holds {how_many} different values, more than {MAX_CLASSES} classes. "
         "Is it free text or an id? Name the right column (--label-column)."

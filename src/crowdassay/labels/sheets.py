@@ -122,10 +122,11 @@ def texts_of(
                 row[column] = rows[top][left]
     if spans:
         notes.append(f"Merged cells ({counted(len(spans), 'range')}) were read as if each held what they show.")
-    long = next(((n, m) for n, row in enumerate(cells) for m, cell in enumerate(row) if _is_rounded(cell)), None)
+    numbered = ((n, m, cell) for n, row in enumerate(cells, 1) for m, cell in enumerate(row, 1) if isinstance(cell, float))
+    long = next(((n, m) for n, m, number in numbered if EXACT_FLOATS <= abs(number) < math.inf), None)
     if long is not None:
         notes.append(
-            f"The number in row {long[0] + 1}, column {long[1] + 1} has more than 15 digits, of which a spreadsheet keeps 15; "
+            f"The number in row {long[0]}, column {long[1]} has more than 15 digits, of which a spreadsheet keeps 15; "
             "ids as long as that must be texts."
         )
     while rows and not any(rows[-1]):
@@ -152,10 +153,6 @@ def _text(value: Any) -> str | None:
     if isinstance(value, float) and math.isfinite(value) and abs(value) < EXACT_FLOATS:
         value = float(f"{value:.15g}")
     return cell_text(value) or None
-
-
-def _is_rounded(value: Any) -> bool:
-    return isinstance(value, float) and EXACT_FLOATS <= abs(value) < math.inf
 
 
 class SheetWriter:

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,11 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import DUCKDB_BLANK, blank_as_null, join_cells, join_sql, not_one_value
 from crowdassay.labels.columns import find_columns, item_parts, join_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
-from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Lenient, first_rows, read_slowly
+from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.jsontext import check_whole, explain
 from crowdassay.labels.probe import Probe, probe
-from crowdassay.labels.raw import LINES, check_file, is_gzipped, parquet_file
-from crowdassay.labels.roles import Role, RoleLike, role_of
-from crowdassay.labels.text_copy import as_utf8
+from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
+from crowdassay.labels.roles import Role, RoleLike
 from crowdassay.labels.values import counted, mapping, shown, text_of
 
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
@@ -83,23 +83,20 @@ class Source:
         return table
 
 
-def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None], *, lenient: bool = False) -> Source:
-    """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet.
-
-    Where it is ``lenient``, rows may end early, as annotation tools write them: what they lack is empty.
-    """
-    if probe.kind == "parquet":
-        return _with_joined_item(_parquet(probe, roles, given))
-    return _with_joined_item(
-        _delimited(probe, roles, given, lenient) if probe.kind == "delimited" else _json(probe, roles, given)
-    )
-
-
-def _with_joined_item(source: Source) -> Source:
-    """Return a source that yields one item where several columns make it."""
+def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
+    """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet."""
+    if (dialect := probe.dialect) is not None:
+        columns = find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
+        names = frozenset(columns) - {"text"}  # a text is only shown
+        source = _delimited(probe, dialect, columns, Lenient(len(probe.header) - 1, names))
+    else:
+        source = _parquet(probe, roles, given) if probe.kind == "parquet" else _json(probe, roles, given)
     parts = item_parts(source.columns)
-    if len(parts) < 2:
-        return source
+    return source if len(parts) < 2 else _with_joined_item(source, parts)
+
+
+def _with_joined_item(source: Source, parts: Sequence[str]) -> Source:
+    """Return a source that yields one item where several columns make it."""
     columns = join_parts(source.columns)
     query = source.query
     if query is not None:
@@ -132,45 +129,27 @@ def read_table(
 def open_columns(probe: Probe, names: Sequence[str], required: Sequence[str]) -> Source:
     """Choose the columns of an annotation tool's table by their names; rows may end after those that are ``required``."""
     columns = {name: name for name in names}
-    roles = [Role(name) for name in columns]
-    if probe.kind == "delimited":
-        return _delimited(probe, roles, columns, lenient=True, required=required)
-    return open_source(probe, roles, columns)
+    if probe.dialect is not None:
+        reach = max(map(probe.header.index, required or columns), default=0)
+        return _delimited(probe, probe.dialect, columns, Lenient(reach))
+    return open_source(probe, [Role(name) for name in columns], columns)
 
 
-def _delimited(
-    probe: Probe,
-    roles: Sequence[RoleLike],
-    given: Mapping[str, str | None],
-    lenient: bool,
-    required: Sequence[str] | None = None,
-) -> Source:
-    dialect = probe.dialect
-    assert dialect is not None
-    columns = {role_of(role).name: role_of(role).name for role in roles}
-    if required is None:
-        columns = find_columns(dialect.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
-    positions = [dialect.header.index(name) for name in columns.values()]
-    reach = max((dialect.header.index(name) for name in required or columns.values()), default=0)
-    names = frozenset(n for n, role in enumerate(columns) if role != "text")  # a text is only shown
-    allowed = Lenient(reach) if lenient else Lenient(len(dialect.header) - 1, names=names)
+def _delimited(probe: Probe, dialect: Dialect, columns: dict[str, str], lenient: Lenient) -> Source:
+    positions = {role: dialect.header.index(name) for role, name in columns.items()}
     # Columns are called c0, c1... here, so no name from the file ever enters the query.
-    quote = '"' if dialect.quoted else ""
+    quote, packing = '"' if dialect.quoted else "", "gzip" if is_gzipped(probe.path) else "none"
     types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
-    chosen = ", ".join(f"c{position} AS {quoted(role)}" for position, role in zip(positions, columns, strict=True))
+    chosen = ", ".join(f"c{position} AS {quoted(role)}" for role, position in positions.items())
     query = (
         f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', "  # noqa: S608
-        f"quote='{quote}', escape='{quote}', columns={{{types}}}, compression='{_compression(probe)}', skip={dialect.skip}, "
+        f"quote='{quote}', escape='{quote}', columns={{{types}}}, compression='{packing}', skip={dialect.skip}, "
         "hive_partitioning=false)"
     )
-
-    def slowly() -> Iterator[pa.RecordBatch]:
-        for batch in read_slowly(probe.opened, probe.path, dialect, positions, lenient=allowed):
-            yield batch.rename_columns(list(columns))
-
+    slowly = partial(read_slowly, probe.opened, probe.path, dialect, positions, lenient)
     # DuckDB may take blank lines for the header and lose rows, and keeps blanks after separators.
     fast = None if probe.data is not None or dialect.starts_blank or dialect.spaced or dialect.separator == BLANK else query
-    return Source(probe, columns, fast, slowly, doubtful=True, lenient=allowed)
+    return Source(probe, columns, fast, slowly, doubtful=True, lenient=lenient)
 
 
 def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
@@ -180,8 +159,8 @@ def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | Non
     if not by_line:
         check_whole(probe.path)
     # Records stay JSON, so that no key is overlooked, however late it comes, and whole numbers keep all their digits.
-    layout = "newline_delimited" if by_line else "auto"
-    objects = f"read_json_objects($path, format='{layout}', compression='{_compression(probe)}', hive_partitioning=false)"
+    layout, packing = "newline_delimited" if by_line else "auto", "gzip" if is_gzipped(probe.path) else "none"
+    objects = f"read_json_objects($path, format='{layout}', compression='{packing}', hive_partitioning=false)"
     facts = ask(
         "SELECT count(*), count(*) FILTER (json_type(json) <> 'OBJECT'), "  # noqa: S608
         "count(*) FILTER (len(json_keys(json)) > len(list_distinct(json_keys(json)))), "
@@ -219,7 +198,8 @@ def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str 
     if not records:
         raise DataError(f"No labels found in {probe.shown}; it needs one JSON object per label.")
     names = list(dict.fromkeys(key for record in records for key in record))
-    if len(records) == 1 and probe.suffix not in LINES and (lists := [key for key in names if _holds_objects(records[0][key])]):
+    one = records[0] if len(records) == 1 and probe.suffix not in LINES else {}
+    if lists := [key for key, value in one.items() if isinstance(value, list) and value and isinstance(value[0], dict | list)]:
         raise DataError(
             f"{probe.shown} is one JSON object with lists inside ({', '.join(map(shown, lists[:5]))}); write a "
             "list with one object per label, with the item, the worker and the label."
@@ -305,13 +285,5 @@ def _first_records(probe: Probe) -> list[dict[str, Any]]:
     return list(islice(probe.records(), FIRST_ROWS))
 
 
-def _holds_objects(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict | list)
-
-
 def _pointer(name: str) -> str:
     return "/" + name.replace("~", "~0").replace("/", "~1")
-
-
-def _compression(probe: Probe) -> str:
-    return "gzip" if is_gzipped(probe.path) else "none"

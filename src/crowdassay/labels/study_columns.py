@@ -18,7 +18,7 @@ from crowdassay.labels.native import ANY_FRAME, frame_columns, is_records
 from crowdassay.labels.report import check_dropped
 from crowdassay.labels.roles import RoleLike
 from crowdassay.labels.source import read_table
-from crowdassay.labels.values import as_text, number_of, shown
+from crowdassay.labels.values import as_text, in_natural_order, number_of, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +76,10 @@ def encode_names(column: ArrowColumn, role: str) -> tuple[IntArray, pa.Array]:
     """Return codes (n_rows,), -1 where missing, and the names in their natural order: numbers by size, else by letters."""
     codes, names = code_column(column, role)
     refuse_nul(names, role)
-    texts = as_text(names).to_pylist()
-    numbers = [number_of(text) for text in texts]
-    by_size = all(number is not None for number in numbers)
-    order = sorted(range(len(texts)), key=lambda n: (numbers[n] if by_size else 0.0, texts[n]))
-    rank = np.empty(len(order) + 1, np.int64)
-    rank[order] = np.arange(len(order))
-    rank[-1] = -1
-    return rank[codes], pa.array([texts[n] for n in order], pa.string())
+    texts = as_text(names)
+    ordered = pa.array(in_natural_order(texts.to_pylist()), pa.string())
+    rank = np.append(pc.index_in(texts, value_set=ordered), -1)
+    return rank[codes].astype(np.int64), ordered
 
 
 def encode_numbers(column: ArrowColumn, role: str, source: str) -> FloatArray:

@@ -66,7 +66,7 @@ def check_repeats(repeats: int, n_labels: int, columns: Mapping[str, str], table
 
 
 def many_repeats(item: str) -> str:
-    """Return what is noted of labels that are mostly repeats where the item was named, or nothing else could name it."""
+    """Return the note on labels that are mostly repeats, where the item was named or no other column could name it."""
     return (
         f"More than half of the labels repeat a worker and an item; if {shown(item)} is not what tells items apart, name the "
         "columns that do with --item-column."
@@ -84,7 +84,10 @@ def telling_columns(table: pa.Table, guessed: str, worker: str, label: str) -> l
     >>> telling_columns(pa.Table.from_pylist(rows), "q", "who", "label")
     ['q', 'model']
     """
-    names = [name for name in table.column_names if name not in {worker, label} and not _is_beside(name)]
+    clocks = ROLES["time"], ROLES["duration"]
+    names = [
+        name for name in table.column_names if name not in {worker, label} and not any(role.is_named(name) for role in clocks)
+    ]
     codes = {name: coded for name in names if (coded := _codes(table[name])) is not None and 2 * coded.max() + 2 <= len(coded)}
     who = _codes(table[worker]) if guessed in codes else None
     if who is None:
@@ -127,10 +130,6 @@ def _codes(column: ArrowColumn) -> IntArray | None:
     except ValueError:
         return None
     return codes.astype(np.int64) if len(codes) and codes.min() >= 0 else None
-
-
-def _is_beside(name: str) -> bool:
-    return any(ROLES[role].is_named(name) for role in ("time", "duration"))
 
 
 def _rows(probe: Probe) -> pa.Table:

@@ -18,7 +18,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.classes import class_coder
-from crowdassay.labels.encode import code_column
+from crowdassay.labels.encode import code_column, text_cells
 from crowdassay.labels.expert_sheet import ExpertSheet, sheet_notes
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import frame_columns, sequence_column
@@ -126,17 +126,17 @@ def meanings(texts: Sequence[str], classes: pa.Array, *, booleans: bool = False)
 
 
 def nothing_known(what: str) -> DataError:
-    """Return what is said of a truth or gold without rows."""
+    """Return the error for a truth or gold without rows."""
     return DataError(f"The {what} holds no item with a label; check its columns.")
 
 
 def two_labels(what: str, item: object, labels: Sequence[object]) -> DataError:
-    """Return what is said of an item that is known to have two classes."""
+    """Return the error for an item that is known to have two classes."""
     return DataError(f"The {what} gives item {shown(item)} different labels ({listed(labels)}); keep one.")
 
 
 def no_class(what: str, item: object, label: object, classes: Sequence[str]) -> DataError:
-    """Return what is said of a label that is none of the classes."""
+    """Return the error for a label that is none of the classes."""
     return DataError(
         f"The {what} gives item {shown(item)} the label {shown(label)}, which is not among the classes ({listed(classes)}); if "
         "it is one, give all classes with --classes."
@@ -144,7 +144,7 @@ def no_class(what: str, item: object, label: object, classes: Sequence[str]) -> 
 
 
 def none_matched(what: str, count: int, known_item: object, item: object) -> DataError:
-    """Return what is said of a truth or gold of other items than those that have labels."""
+    """Return the error for a truth or gold of other items than those that have labels."""
     return DataError(
         f"None of the {count} {what} items appears in the labels (for example {shown(known_item)}, where the labels have "
         f"{shown(item)}); are the ids written the same way?"
@@ -215,8 +215,5 @@ def read_known(path: str | Path, given: Mapping[str, str | None]) -> pa.Table:
         raise DataError(
             f"{shown_file(path)} has several sheets; save the one that is meant as a workbook of its own, or as CSV."
         )
-    columns = {}
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        codes, vocabulary = code_column(column, name)
-        columns["label" if name == "truth" else name] = as_text(vocabulary).take(pa.array(codes, mask=codes < 0))
-    return pa.table(columns)
+    names = ["label" if name == "truth" else name for name in table.column_names]
+    return pa.table([text_cells(table[name], name) for name in table.column_names], names)

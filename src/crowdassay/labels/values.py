@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Context, Decimal
 from difflib import get_close_matches
 from typing import Any
@@ -73,15 +73,6 @@ def _plural(noun: str) -> str:
     return f"{noun}es" if noun.endswith(("s", "ch")) else f"{noun}s"
 
 
-def as_tuple(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return no text, one or several as a tuple.
-
-    >>> as_tuple(None), as_tuple("-1"), as_tuple(["skip", "?"])
-    ((), ('-1',), ('skip', '?'))
-    """
-    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
-
-
 def text_of(value: object) -> str:
     """Write one Python value as text, as `as_text` does for a whole array.
 
@@ -122,6 +113,20 @@ def number_of(text: str) -> float | None:
         return None
     number = float(stripped)
     return number if math.isfinite(number) else None
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Return whether every text stands for a number."""
+    return all(number_of(text) is not None for text in texts)
+
+
+def in_natural_order(texts: Collection[str]) -> list[str]:
+    """Return texts by size where all are numbers, else by letters.
+
+    >>> in_natural_order(["10", "9"]), in_natural_order(["b", "10", "9"])
+    (['9', '10'], ['10', '9', 'b'])
+    """
+    return sorted(texts, key=lambda text: (number_of(text), text)) if are_numbers(texts) else sorted(texts)
 
 
 def number_key(text: str) -> str | None:

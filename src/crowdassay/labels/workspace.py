@@ -103,9 +103,10 @@ def locked(path: Path, *, busy: CrowdassayError | None = None, wait: Callable[[]
             handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
             unless_held.callback(os.close, handle)
             free = take_lock(handle)
-            if free and _is_named(handle, path):
-                unless_held.pop_all()
-                break
+            with suppress(FileNotFoundError):
+                if free and os.path.samestat(os.fstat(handle), os.stat(path)):
+                    unless_held.pop_all()
+                    break
         if free:
             continue
         if busy is not None:
@@ -138,13 +139,6 @@ def folder_locked(folder: Path, wait: Callable[[], None] | None = None) -> Itera
         return
     with locked(path, wait=wait):
         yield
-
-
-def _is_named(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 
 def take_lock(handle: int) -> bool:

@@ -18,10 +18,9 @@ from crowdassay.labels.formats.label_studio import item_of, tasks_in
 from crowdassay.labels.formats.parse import as_name, field_of, objects
 from crowdassay.labels.formats.record import choose_question
 from crowdassay.labels.probe import probe
-from crowdassay.labels.raw import JSON_SUFFIXES, check_file
+from crowdassay.labels.raw import JSON_SUFFIXES, as_utf8, check_file
 from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.source import read_table
-from crowdassay.labels.text_copy import as_utf8
 from crowdassay.labels.values import mapping, number_of, shown, shown_file
 from crowdassay.labels.write import unguarded
 from crowdassay.read_options import ReadOptions

@@ -6,6 +6,7 @@ cleanlab and MACE write such tables, Snorkel such a matrix; a triple is coder, i
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, without
 from crowdassay.labels.columns import check_given, not_workers
-from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES, rows_of
+from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES
 from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
 from crowdassay.labels.formats.wide_columns import (
@@ -281,7 +282,7 @@ def cells_of(probe: Probe, limit: int | None = None) -> list[list[str]]:
     if probe.dialect is None or len(probe.header) < 2:
         return [line.split() for line in text.splitlines() if line.strip()]
     try:
-        return [row for row in rows_of(text, probe.dialect) if row]
+        return [row for row in probe.dialect.reader(io.StringIO(text, newline="")) if row]
     except csv.Error:
         raise DataError(f"{probe.shown} is not a table of separated values; export it again.") from None
 
