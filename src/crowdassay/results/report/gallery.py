@@ -12,8 +12,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import PROBABILITY_BINS, disputed
-from crowdassay.findings.scores import Against, calibration, without_gold
-from crowdassay.labels.truth import match_truth
+from crowdassay.findings.scores import Against, calibration, truth_codes, without_gold
 from crowdassay.labels.values import counted
 from crowdassay.planning.plan import assess, curve_records
 from crowdassay.planning.state import State
@@ -326,9 +325,7 @@ class Gallery:
             raise ParameterError(
                 "These labels are not in memory: give the truth where they are read, and it is compared there."
             )
-        if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
-            return truth
-        return None if truth is None else match_truth(labels, truth)[0]
+        return None if truth is None else truth_codes(labels, truth)[0]
 
 
 def _named_workers(records: Records) -> Spec:
