@@ -19,8 +19,6 @@ from crowdassay.planning.prices import ENDLESS, EXPERT, make_offer
 from crowdassay.planning.state import State
 from crowdassay.planning.stop import CONFIDENCE, Limit, known_needed
 
-LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
-
 
 @dataclass(frozen=True, eq=False)
 class Planned:
@@ -162,14 +160,19 @@ def plan(
     (10, 10.0)
     """
     check_numbers(budget, target_error, error_cost, max_per_item, batch_size)
-    result = _result_of(fitted)
+    if not isinstance(fitted, Record) and not hasattr(fitted, "result_"):
+        raise ParameterError("A plan is made for a fitted estimator, or for its result; call fit first.")
+    result: Any = fitted if isinstance(fitted, Record) else fitted.result_
     state = State.of_result(result)
     capacity = None
     if workers is not None:
         pairs = workers.items() if isinstance(workers, Mapping) else ((name, ENDLESS) for name in workers)
         capacity = {str(name): int(size) for name, size in pairs}
     state, offer, notes = make_offer(state, capacity=capacity, costs=worker_costs, label_cost=label_cost, expert=expert_cost)
-    code = class_code(state, rate)
+    names = state.labels.class_names
+    if rate is not None and rate not in names:
+        raise ParameterError(f"--rate takes one of the classes ({', '.join(names[:12])}), not '{rate}'.")
+    code = None if rate is None else names.index(rate)
     standing = assess(state, result.insight.error, result.insight.why_no_error)
     made = Plan.of()
     if target_error is None or standing.limit is None or standing.limit.high > target_error:
@@ -191,24 +194,6 @@ def check_numbers(
         raise ParameterError(f"--target-error must lie between 0 and 1, such as 0.05, not {target_error:g}.")
     if error_cost is not None and not (np.isfinite(error_cost) and error_cost > 0):
         raise ParameterError(f"--error-cost must be a positive number, not {error_cost:g}.")
-
-
-def class_code(state: State, name: str | None) -> int | None:
-    """Return the code of a class."""
-    if name is None:
-        return None
-    if name not in state.labels.class_names:
-        raise ParameterError(f"--rate takes one of the classes ({', '.join(state.labels.class_names[:12])}), not '{name}'.")
-    return state.labels.class_names.index(name)
-
-
-def _result_of(fitted: Any) -> Any:
-    """Return the result of whatever was given."""
-    if isinstance(fitted, Record):
-        return fitted
-    if not hasattr(fitted, "result_"):
-        raise ParameterError("A plan is made for a fitted estimator, or for its result; call fit first.")
-    return fitted.result_
 
 
 @dataclass(frozen=True, eq=False)
