@@ -11,7 +11,6 @@ from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.verdicts import ACTION_ORDER, KEEP, Fault
 from crowdassay.labels.values import counted
 from crowdassay.notes import Note, NoteKind
-from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM
 
 if TYPE_CHECKING:
     from crowdassay.findings.insight import Insight
@@ -22,28 +21,6 @@ CHANCE_NOTE = (
     "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
     "or give some items of known class (--gold)."
 )
-
-
-def why_no_error(insight: Insight) -> str:
-    """Return why the error is not estimated: the law is that of the default, and of labels that can be compared; or nothing."""
-    record, totals = insight.record, insight.totals
-    checked = record.checked is not None and bool(record.checked.any())
-    each = totals.labels / totals.items
-    if totals.known == totals.items:
-        return ""
-    if np.count_nonzero(totals.given) < 2 and not checked:
-        why = "all labels name the same class, so that none can be seen to be wrong. If there are others, name all (--classes)"
-    elif record.spread is None:
-        why = f"the probabilities of '{record.method}' have not been checked against real crowds; the default gives one"
-    elif not insight.connection.identified.any():
-        why = "nothing in these labels shows who is right, as no two workers can be compared"
-    elif insight.chance:
-        why = "nothing in these labels shows who is right, as they agree no better than chance"
-    elif each < FEWEST_LABELS_PER_ITEM and not checked:
-        why = f"items have {each:.1f} labels on average, and it takes {FEWEST_LABELS_PER_ITEM:g} or more, or known items"
-    else:
-        return ""
-    return f"No estimate of the error: {why}."
 
 
 def nobody_compared(n_workers: int) -> str:
