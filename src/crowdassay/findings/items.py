@@ -284,20 +284,19 @@ def hardest(record: Record, size: int) -> IntArray:
     return np.asarray(rows[np.argsort(-hard[rows], kind="stable")][:size])
 
 
-def open_items(record: Record, size: int = UNSETTLED_LOOKED_AT) -> IntArray:
+def open_items(record: Record) -> IntArray:
     """Return the unsettled items that are looked at: the least sure, then the surest, which few labels may settle."""
-    first = least_sure(record, size)
-    last = least_sure(record, size, surest=True)
+    first, last = least_sure(record), least_sure(record, surest=True)
     return np.concatenate([first, last[~np.isin(last, first)]])
 
 
-def least_sure(record: Record, size: int = UNSETTLED_LOOKED_AT, *, surest: bool = False) -> IntArray:
+def least_sure(record: Record, *, surest: bool = False) -> IntArray:
     """Return the unsettled items, the least sure first, as many as are looked at; or the surest first."""
     unsure = 1 - record.probability
     unsure[record.labels.gold >= 0] = 0.0
     unsure = np.round(unsure, 9)  # rounding errors are no reason to come first
     rows = np.flatnonzero(unsure > 1 - record.settled)
-    size = min(size, len(rows))
+    size = min(UNSETTLED_LOOKED_AT, len(rows))
     if not size:
         return np.zeros(0, np.int64)
     key = -unsure[rows] if surest else unsure[rows]

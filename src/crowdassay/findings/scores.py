@@ -35,12 +35,12 @@ def error_rate(winners: BoolArray, truth: np.ndarray) -> float:
     return float(np.divide(score.wrong, score.items))
 
 
-def distance_errors(winners: BoolArray, truth: np.ndarray, values: FloatArray | None = None) -> tuple[float, float]:
-    """Return the root mean square and the mean absolute error on the scale, ties averaged.
+def distance_errors(winners: BoolArray, truth: np.ndarray) -> tuple[float, float]:
+    """Return the root mean square and the mean absolute error in steps between classes, ties averaged.
 
-    What the paper's Table 3 prints is the root. ``values`` (n_classes,) are those of the classes, otherwise their positions.
+    What the paper's Table 3 prints is the root.
     """
-    score = Score.of(winners, truth, values)
+    score = Score.of(winners, truth)
     return float(np.sqrt(np.divide(score.squares, score.items))), float(np.divide(score.distance, score.items))
 
 
@@ -64,7 +64,10 @@ class Score(BlockSums):
 
     @classmethod
     def of(cls, winners: BoolArray, truth: np.ndarray, values: FloatArray | None = None, gold: int = 0) -> Score:
-        """Compare classes with codes as `distance_errors` does, each label split evenly among its winners."""
+        """Compare classes with codes, each label split evenly among its winners.
+
+        ``values`` (n_classes,) are those of the classes on the scale, otherwise their positions.
+        """
         known = np.flatnonzero(truth >= 0)
         share = winners[known] / winners[known].sum(axis=1, keepdims=True)
         values = np.arange(winners.shape[1], dtype=float) if values is None else values
@@ -125,19 +128,19 @@ def truth_codes(labels: Labels, truth: Any) -> tuple[np.ndarray, int]:
     return codes, matched["unknown_items"]
 
 
-def calibration(record: Record, truth: np.ndarray, edges: Sequence[float] = PAPER_EDGES) -> list[dict[str, Any]]:
+def calibration(record: Record, truth: np.ndarray) -> list[dict[str, Any]]:
     """Return one record for each bin of the label's probability: how many items, how sure, how often wrong, how far off.
+
+    A bin holds probabilities above its lower edge and up to its upper one.
 
     Parameters
     ----------
     record : Record
     truth : ndarray of int, shape (n_items,)
         Class codes, -1 where unknown.
-    edges : sequence of float
-        A bin holds probabilities above its lower edge and up to its upper one.
     """
     records = []
-    for low, high in pairwise(edges):
+    for low, high in pairwise(PAPER_EDGES):
         inside = (truth >= 0) & (record.probability > low) & (record.probability <= high)
         row: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
         if inside.any():

@@ -160,9 +160,11 @@ def _weak(m: MeasuredWorkers) -> FaultTest:
     """Less agreement than halfway between chance and typical."""
 
     def says(i: int) -> str:
-        return f"answers as if by chance: {told_agreement(m.agreement, i)}"
+        return f"answers as if by chance: {told_agreement(a, i)}"
 
-    return FaultTest(ndtr(m.agreement.above_halfway), m.judged & (m.agreement.halfway_variance > 1e-9), says)
+    a = m.agreement
+    above = (a.agreed - (a.chance + a.typical) / 2) / np.sqrt(np.maximum(a.halfway_variance, 1e-12))  # in deviations
+    return FaultTest(ndtr(above), m.judged & (a.halfway_variance > 1e-9), says)
 
 
 def _one_answer(m: MeasuredWorkers) -> FaultTest:
