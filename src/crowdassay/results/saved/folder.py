@@ -32,6 +32,7 @@ from crowdassay.results.saved.contents import (
     check_labels,
     check_result,
     checked_rows,
+    filled,
     is_share,
     pool_columns,
     pool_settings,
@@ -174,12 +175,8 @@ def assembling(folder: Path) -> Iterator[None]:
 
 def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
     check_head(head)
-    estimator = rebuild(head, kinds, folder)
-    check_types(estimator)
-    instead = head.get("fallback")
+    estimator, instead = rebuild(head, kinds, folder), head.get("fallback")
     fallback = None if instead is None else rebuild(instead, kinds, folder)
-    if fallback is not None:
-        check_types(fallback)
     classes, workers, items, codes = tables
     report = dict(head["report"])
     rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
@@ -204,34 +201,29 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         raise ValueError(str(error)) from error
     check_labels(labels)
     square = (labels.n_classes, labels.n_classes)
-    posterior = to_array(items["posterior"], (labels.n_classes,))
-    confusion = to_array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in RESULT_SETTINGS}
     plain |= {"gold_warning": head["doubt"], "checked": read_checked(head.get("checked"))}
-    sigma = to_array(workers["sigma"], square)
     arrays: dict[str, Any] = {
+        "posterior": filled(items["posterior"], (labels.n_classes,)),
+        "confusion": filled(workers["confusion"], square),
+        "accuracy": filled(workers["accuracy"], ()),
         "log_prior": to_array(classes["log_prior"], ()),
-        "sigma": sigma,
+        "sigma": to_array(workers["sigma"], square),
         "known": to_array(workers["known"], (2,)),
         "phi": to_array(items["phi"], (-1,)),
         "difficulty": to_array(items["difficulty"], ()),
     }
-    accuracy = to_array(workers["accuracy"], ())
-    check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
-    assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
+    check_result(**arrays)
     decide = head.get("decide", LIKELIEST)
     check(decide in DECISIONS)
-    pool = read_pool(head, workers, sigma)
+    pool = read_pool(head, workers, arrays["sigma"])
     if pool is not None:
         estimator.__dict__["pool_"] = pool
     estimator.result_ = Result(
         labels,
         head["method"],
         {**head["parameters"]},
-        posterior,
-        decide_classes(posterior, decide, class_values(labels)),
-        confusion,
-        accuracy,
+        winners=decide_classes(arrays["posterior"], decide, class_values(labels)),
         expand=(fallback or estimator)._expander(labels),
         fallback=fallback,
         decide=decide,
@@ -304,11 +296,13 @@ def read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
 
 
 def rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
-    """Return the model with its settings, not fitted."""
+    """Return the model with its settings, which are checked; it is not fitted."""
     if head["estimator"] not in kinds:
         raise DataError(f"The model in {shown_file(folder)} is a {shown(head['estimator'])}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
-    return kinds[head["estimator"]](**settings)
+    model = kinds[head["estimator"]](**settings)
+    check_types(model)
+    return model
 
 
 def _is_plain(value: object) -> bool:
