@@ -37,7 +37,7 @@ def test_names_in_and_names_out(fitted):
 
 
 def test_where_nothing_checks_it_the_error_is_the_one_that_aggregate_says():
-    labels, _ = simulate(np.random.default_rng(8), n_items=80, n_workers=8, labels_per_item=3)
+    labels, _ = simulate(np.random.default_rng(8), n_items=80, n_workers=8, labels_per_item=3, skill=3)
     fitted = Assay().fit(labels)
     said = summarise(fitted.result_, "assay")["estimated_error"]
     assert crowdassay.plan(fitted, 5).summary()["estimated_error"] == pytest.approx(said["rate"], rel=1e-3)
