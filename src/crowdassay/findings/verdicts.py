@@ -352,7 +352,7 @@ def advise(m: MeasuredWorkers) -> tuple[list[str], list[str], list[list[Reason]]
     workers are too many for a table of each, only the agreement speaks, and no reasons are given.
     """
     tests, found = discover(m)
-    weak, room = _weak(m), m.judged & (m.agreement.chance_variance > 1e-9)
+    room, weak = m.judged & (m.agreement.chance_variance > 1e-9), tests[Fault.GUESSES]
     better = discoveries(ndtr(-m.agreement.above_chance), room, FALSE_VERDICTS)
     informative = better & ~discoveries(weak.p, weak.made, FALSE_VERDICTS)
     innocent = np.where(informative, INFORMATIVE, UNCLEAR).astype(object)

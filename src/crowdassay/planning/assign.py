@@ -293,7 +293,7 @@ def trials(
     capacity = {int(worker): int(size) for worker, size in zip(offer.workers, offer.capacity, strict=True)}
     pending = np.zeros(state.labels.n_items, np.int64)
     settled = settled_items(state)
-    seen = state.n_seen
+    seen = np.bincount(state.labels.worker, minlength=len(state.workers))
     new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
     rows: list[Assignment] = []
     left, tried = budget, 0

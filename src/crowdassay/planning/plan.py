@@ -80,7 +80,7 @@ class Planned:
         expert = made.worker == EXPERT
         asked, unknown = int((~made.trial & ~expert).sum()), max(int((~state.known).sum()), 1)
         solved = float((1 - state.probability[made.item[expert]]).sum()) / state.labels.n_items
-        after = max(float(np.interp(asked, curve.labels, curve.error)) - solved * self.standing.factor, 0.0)
+        left = float(np.interp(asked, curve.labels, curve.error))
         needed = None if self.target is None or limit is None else curve.labels_for(self.target)
         known = None if limit is None else known_needed(limit, shipped_law(), target=self.target, most=unknown)
         return {
@@ -102,7 +102,7 @@ class Planned:
             "planned_experts": int(expert.sum()),
             "batches": int(made.batch.max(initial=0)),
             "spend": float(made.cost.sum()),
-            "expected_error_after": None if limit is None else after,
+            "expected_error_after": None if limit is None else max(left - solved * limit.factor, 0.0),
             "labels_for_target": needed,
             "spend_for_target": None if needed is None else needed * self.price,
         }
@@ -205,14 +205,11 @@ class JobStanding:
     limit : Limit or None
         The estimated error and its limits; None where there is no estimate, and a note says why.
     curve : Curve
-    factor : float
-        By how much the error is expected to exceed what the probabilities say.
     notes : list of str
     """
 
     limit: Limit | None
     curve: Curve
-    factor: float
     notes: list[str]
 
 
@@ -227,17 +224,14 @@ def assess(state: State, error: Limit | None, why: str = "") -> JobStanding:
     why : str
         Why there is none.
     """
-    notes = [why] if why else []
-    if error is None:
-        return JobStanding(None, error_curve(state), 1.0, notes)
-    unknown = ~state.known
-    if error.known and unknown.any() and error.known_doubt > np.quantile(1 - row_max(state.posterior[unknown]), 0.75):
+    notes, unknown = [why] if why else [], 1 - row_max(state.posterior[~state.known])
+    if error is not None and error.known and len(unknown) and error.known_doubt > np.quantile(unknown, 0.75):
         held = population()["limit"]["coverage"]["held_of_replays"]["hardest"]
         notes.append(
             f"Most known items are harder than the others. Where only hard ones were known, the limit held in {held:.0%} of "
             f"replays, not {CONFIDENCE:.0%}; know some items taken at random."
         )
-    return JobStanding(error, error_curve(state, factor=error.factor), error.factor, notes)
+    return JobStanding(error, error_curve(state, factor=1.0 if error is None else error.factor), notes)
 
 
 def curve_records(standing: JobStanding, *, cost: float = 1.0) -> list[dict[str, Any]]:

@@ -115,11 +115,6 @@ class State:
             return self.standing_settled
         return np.asarray(self.known | (self.probability >= self.settled))
 
-    @property
-    def n_seen(self) -> IntArray:
-        """Labels that each worker has given, shape (n_workers,); 0 for those not seen."""
-        return np.bincount(self.labels.worker, minlength=len(self.workers))
-
     @cached_property
     def apart(self) -> FloatArray:
         """How far each worker's answers to two classes are apart, shape (n_workers, n_classes, n_classes)."""
