@@ -80,9 +80,9 @@ class Chart:
         if path.suffix == ".json":
             write_json(self.spec, path)
         elif path.suffix == ".html":
-            from crowdassay.results.report.page import chart_page  # noqa: PLC0415  a page is made of charts
+            from crowdassay.results.report.page import CHART_PAGE, render  # noqa: PLC0415  a page is made of charts
 
-            write_bytes(chart_page(self).encode(), path)
+            write_bytes(render(CHART_PAGE, {"one": self}, self.spec["title"], note=self.note).encode(), path)
         else:
             save_chart(self.spec, path)
 

@@ -35,7 +35,12 @@ def result_html(insight: Insight) -> str:
         f"<div><b>{escape(method)}</b>: {counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}</div>"
     )
-    boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None))
+    boxes = "".join(
+        f"<div style='{BOX}'><div style='{SMALLER}'>{escape(card['title'])}</div>"
+        f"<div style='font-size:1.5em;font-weight:600'>{escape(card['value'])}</div>"
+        f"<div style='{SMALLER}'>{escape(card['text'])}</div></div>"
+        for card in cards(insight, None)
+    )
     told = worth_knowing((*insight.record.notes, *insight.notes))
     notes = "".join(f"<div style='{SMALLER}'>{escape(note)}</div>" for note in told)
     charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
@@ -44,13 +49,6 @@ def result_html(insight: Insight) -> str:
         f"<div style='display:flex;flex-wrap:wrap;gap:.6rem'>{boxes}</div>"
         f"{_attention(insight)}<div style='display:flex;flex-wrap:wrap;gap:1rem'>{charts}</div>"
         f"<details><summary>The {ROWS_IN_NOTEBOOK} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
-    )
-
-
-def _box(title: str, value: str, text: str) -> str:
-    return (
-        f"<div style='{BOX}'><div style='{SMALLER}'>{escape(title)}</div>"
-        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{SMALLER}'>{escape(text)}</div></div>"
     )
 
 

@@ -118,11 +118,6 @@ def templates() -> Any:
     return jinja2
 
 
-def chart_page(chart: Chart) -> str:
-    """Return a page with one chart."""
-    return render(CHART_PAGE, {"one": chart}, chart.spec["title"], note=chart.note)
-
-
 def compiled(chart: Chart) -> dict[str, Any]:
     """Return the chart as Vega, which a page need not translate; a version that it might complain of is left out."""
     spec = converter().vegalite_to_vega(chart.spec, vl_version=VEGA_LITE)

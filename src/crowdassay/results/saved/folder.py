@@ -132,26 +132,7 @@ def named_settings(model: HasSettings) -> dict[str, Any]:
 
 
 def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
-    """Read a fitted estimator from a folder that `save_model` wrote; anything else is refused.
-
-    Parameters
-    ----------
-    folder : str or Path
-    kinds : mapping of str to type
-        The estimators by the names of their classes.
-
-    Returns
-    -------
-    estimator
-        Fitted: it predicts, takes new labels by `partial_fit` and goes on by `refit`.
-
-    Raises
-    ------
-    FileError
-        If there is no model.
-    DataError
-        If it is damaged, was changed, or comes from a newer version.
-    """
+    """Read a fitted estimator, one of ``kinds`` by name, from a folder that `save_model` wrote: see `crowdassay.load`."""
     refuse_odd_path(folder)
     folder = Path(folder)
     head = read_head(folder)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.confusion import confusion_tables
@@ -92,11 +91,7 @@ def update(estimator: Any, data: object, *, repeats: str = "keep") -> Update:
         sigma=sigma,
         known=None if fitted.known is None else np.concatenate([fitted.known, np.zeros((strangers, 2))]),
         phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
-        difficulty=(
-            None
-            if fitted.difficulty is None or difficulty is None
-            else _patched(fitted.difficulty, touched, difficulty, labels.n_items)
-        ),
+        difficulty=_patched(fitted.difficulty, touched, difficulty, labels.n_items),
         pairs=None,
         fitted_place=None,
         objective=None,  # it was that of the labels the workers were fitted to
@@ -120,10 +115,14 @@ def _coordinates(
 ) -> ItemCoordinates | None:
     if isinstance(old, WeakItemCoordinates) and sigma is not None:  # computed when somebody looks
         return replace(old, labels=labels, log_p=log_softmax(sigma))
-    return None if old is None or new is None else _patched(np.asarray(old), touched, np.asarray(new), labels.n_items)
+    return _patched(old, touched, new, labels.n_items)
 
 
-def _patched(values: NDArray[Any], touched: IntArray, new: NDArray[Any], n_items: int) -> NDArray[Any]:
+def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
+    """Return values of all items, those touched replaced by new ones; None where either are not there."""
+    if values is None or new is None:
+        return None
+    values, new = np.asarray(values), np.asarray(new)
     whole = np.empty((n_items, *values.shape[1:]), values.dtype)
     whole[: len(values)] = values
     whole[touched] = new
