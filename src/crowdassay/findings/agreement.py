@@ -284,17 +284,10 @@ def _column(values: Any) -> pa.Array:
 def overall_table(value: Any, limits: Any, counts: dict[str, int]) -> pa.Table:
     """Tabulate each measure with its interval, the counts used, and why it is undefined where it is."""
     names = ["agreement", "alpha", "fleiss_kappa", "cohen_kappa"]
-    reasons: list[str | None] = []
-    for name in names:
-        defined = bool(np.isfinite(value[name][0]))
-        if defined:
-            reasons.append(None)
-        elif counts["items_compared"] == 0:
-            reasons.append(ALONE)
-        elif name == "cohen_kappa" and not counts["worker_pairs_with_one_class"]:
-            reasons.append(f"no two workers share {LEAST_SHARED} items")
-        else:
-            reasons.append(ONLY_ONE_CLASS)
+    why = dict.fromkeys(names, ONLY_ONE_CLASS if counts["items_compared"] else ALONE)
+    if counts["items_compared"] and not counts["worker_pairs_with_one_class"]:
+        why["cohen_kappa"] = f"no two workers share {LEAST_SHARED} items"
+    reasons = [None if np.isfinite(value[name][0]) else why[name] for name in names]
     cohen = [None, None, None, counts["worker_pairs"]]
     low, high = (_column([limits[name][at] for name in names]) for at in range(2))
     return OVERALL_AGREEMENT.fill(

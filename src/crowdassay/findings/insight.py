@@ -198,17 +198,14 @@ class Insight(ItemInsight, WorkerInsight):
         """How many labels are settled, and how many can be told from the toss of a coin, in a sentence each."""
         totals, likely = self.totals, self.likely_right
         sure, every = f"at least {100 * self.record.settled:g}% sure, or known", counted(totals.items, "label")
-        if likely is None or likely == totals.items:
-            text = f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}."
-        elif not likely:
+        text = f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}."
+        if likely == 0:
             text = f"None of {every} can be told from the toss of a coin yet, and none is settled: {sure}."
-        else:
+        elif likely is not None and likely != totals.items:
             coin = "can be told from the toss of a coin: even at worst "
             coin += "it is more likely right than wrong" if likely == 1 else "they are more likely right than wrong"
-            settled = (
-                f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}. {likely:,} {coin}."
-            )
-            text = settled if totals.settled else f"{likely:,} of {every} {coin}. None is settled yet: {sure}."
+            none = f"{likely:,} of {every} {coin}. None is settled yet: {sure}."
+            text = f"{text} {likely:,} {coin}." if totals.settled else none
         return text + (
             f" {counted(totals.tied, 'item is', 'items are')} tied: several classes are equally likely." if totals.tied else ""
         )

@@ -159,9 +159,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
     estimator, instead = rebuild(head, kinds, folder), head.get("fallback")
     fallback = None if instead is None else rebuild(instead, kinds, folder)
     classes, workers, items, codes = tables
-    report = dict(head["report"])
-    rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
-    report["notes"] = saved_notes(report["notes"], head.get("note_kinds", {}))
+    report = {**head["report"], "notes": saved_notes(head["report"]["notes"], head.get("note_kinds", {}))}
     starts = np.zeros(len(items) + 1, np.int64)
     np.cumsum(read_codes(items["n_labels"]), out=starts[1:])
     what, known = read_codes(codes["label"]), read_codes(items["gold"], least=-1)
@@ -175,7 +173,7 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
             read_names(workers["worker"]),
             read_names(classes["class"]),
             known.astype(np.int32),
-            ImportReport(**report, rows_read=int(rows_read), rows_kept=int(rows_kept)),
+            ImportReport(**report),
             head["frame"],
         )
     except DataError as error:  # says what is wrong with the codes; the caller says where
