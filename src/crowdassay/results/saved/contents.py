@@ -13,9 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import ANY_FRAME
-from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.models.family import LARGEST_PENALTY
 from crowdassay.planning.stop import DOUBTS
 from crowdassay.solvers.assay.pool import ItemMember, Pool
@@ -169,22 +167,17 @@ def read_names(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
-def check_labels(labels: Labels) -> None:
-    """Check what `Labels` takes from those who know what they do."""
-    check(labels.n_labels > 0 and labels.n_classes <= MAX_CLASSES and len(set(labels.class_names)) == labels.n_classes)
-    check(labels.report.rows_kept <= labels.report.rows_read)
-
-
 def check_result(
     *, posterior: FloatArray, confusion: FloatArray, accuracy: FloatArray, sigma: FloatArray | None,
     log_prior: FloatArray | None, known: FloatArray | None, phi: FloatArray | None, difficulty: FloatArray | None,
 ) -> None:  # fmt: skip
     """Check the arrays of a result: probabilities are between 0 and 1 and add up, logarithms are numbers or minus infinity."""
     for shares in (posterior, confusion):
-        check(is_share(shares) and np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
+        check(is_share(shares) and adds_up(shares))
     check(is_share(accuracy[~np.isnan(accuracy)]))  # a worker without labels has none
     for values in (sigma, log_prior):
-        check(values is None or is_finite(values) or is_share_of_one(values))
+        # Logarithms of probabilities that add up to one, some of them perhaps of nothing.
+        check(values is None or is_finite(values) or (np.all(values <= SUM_TOLERANCE) and adds_up(np.exp(values))))
     check(known is None or (np.isfinite(known).all() and np.all(known[:, 1] <= known[:, 0]) and np.all(known >= 0)))
     check(phi is None or np.isfinite(phi).all())
     check(difficulty is None or is_share(difficulty))
@@ -211,9 +204,9 @@ def is_finite(values: FloatArray) -> bool:
     return bool(np.all(np.abs(values) <= LARGEST_PENALTY))
 
 
-def is_share_of_one(values: FloatArray) -> bool:
-    """Return whether values are logarithms of probabilities that add up to one, some of them perhaps of nothing."""
-    return bool(np.all(values <= SUM_TOLERANCE)) and bool(np.all(np.abs(np.exp(values).sum(axis=-1) - 1) <= SUM_TOLERANCE))
+def adds_up(shares: FloatArray) -> bool:
+    """Return whether the values of every row add up to one, up to rounding."""
+    return bool(np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
 
 
 def is_share(values: FloatArray) -> bool:

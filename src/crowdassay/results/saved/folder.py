@@ -24,12 +24,12 @@ from crowdassay.labels.record import DECISIONS, LIKELIEST, class_values, decide_
 from crowdassay.labels.report import MAX_CLASSES, ImportReport
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.labels.write import write_json
+from crowdassay.notes import NoteKind, kind_of
 from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
 from crowdassay.results.saved.contents import (
     check,
     check_head,
-    check_labels,
     check_result,
     checked_rows,
     filled,
@@ -43,7 +43,7 @@ from crowdassay.results.saved.contents import (
     to_array,
     to_column,
 )
-from crowdassay.results.saved.pseudonyms import kinds_to_save, saved_notes
+from crowdassay.results.saved.pseudonyms import saved_notes
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 MODEL_PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
@@ -83,7 +83,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
     }
     if result.fallback is not None:
         head["fallback"] = named_settings(result.fallback)
-    if kinds := kinds_to_save(labels.report.notes):
+    if kinds := {str(note): str(kind_of(note)) for note in labels.report.notes if kind_of(note) is not NoteKind.PLAIN}:
         head["note_kinds"] = kinds
     tables = {
         "classes.parquet": {"class": labels.classes, "log_prior": to_column(result.log_prior, labels.n_classes)},
@@ -178,7 +178,9 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
         )
     except DataError as error:  # says what is wrong with the codes; the caller says where
         raise ValueError(str(error)) from error
-    check_labels(labels)
+    # What `Labels` takes from those who know what they do.
+    check(labels.n_labels > 0 and len(set(labels.class_names)) == labels.n_classes)
+    check(labels.report.rows_kept <= labels.report.rows_read)
     square = (labels.n_classes, labels.n_classes)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in RESULT_SETTINGS}
     plain |= {"gold_warning": head["doubt"], "checked": read_checked(head.get("checked"))}

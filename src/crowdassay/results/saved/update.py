@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import IntArray
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.engines.memory.weak_items import WeakItemCoordinates
 from crowdassay.labels.frames import as_labels
@@ -22,7 +22,6 @@ from crowdassay.results.saved.pseudonyms import check_pseudonyms
 from crowdassay.statistics import log_softmax
 
 SINCE = "labels_since_fit"
-ItemCoordinates = FloatArray | WeakItemCoordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +76,10 @@ def update(estimator: Any, data: object, *, repeats: str = "keep") -> Update:
         if fitted.sigma is None
         else np.concatenate([fitted.sigma, np.tile(estimator._used()._stranger(), (strangers, 1, 1))])
     )
+    if isinstance(fitted.phi, WeakItemCoordinates) and sigma is not None:  # computed when somebody looks
+        phi = replace(fitted.phi, labels=labels, log_p=log_softmax(sigma))
+    else:
+        phi = _patched(fitted.phi, touched, phi, labels.n_items)
     result = replace(
         fitted,
         labels=labels,
@@ -90,7 +93,7 @@ def update(estimator: Any, data: object, *, repeats: str = "keep") -> Update:
         accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
         sigma=sigma,
         known=None if fitted.known is None else np.concatenate([fitted.known, np.zeros((strangers, 2))]),
-        phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
+        phi=phi,
         difficulty=_patched(fitted.difficulty, touched, difficulty, labels.n_items),
         pairs=None,
         fitted_place=None,
@@ -108,14 +111,6 @@ def sound(result: Result) -> bool:
     counts = np.bincount(result.labels.worker, minlength=result.labels.n_workers)
     pooled = np.tensordot(counts, result.confusion, axes=1)
     return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
-
-
-def _coordinates(
-    old: ItemCoordinates | None, labels: Labels, sigma: FloatArray | None, touched: IntArray, new: ItemCoordinates | None
-) -> ItemCoordinates | None:
-    if isinstance(old, WeakItemCoordinates) and sigma is not None:  # computed when somebody looks
-        return replace(old, labels=labels, log_p=log_softmax(sigma))
-    return _patched(old, touched, new, labels.n_items)
 
 
 def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
