@@ -197,7 +197,13 @@ def agreement(
     >>> measured.overall["measure"].to_pylist(), round(measured.overall["value"][1].as_py(), 4)
     (['agreement', 'alpha', 'fleiss_kappa', 'cohen_kappa'], 0.4444)
     """
-    _check(resamples, seed, confidence)
+    for name, number in (("resamples", resamples), ("seed", seed)):
+        if not isinstance(number, int | np.integer) or number < 0:
+            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
+    if resamples > MOST_RESAMPLES:
+        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
+    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
+        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
     labels = as_labels(data, **reading)
     generator = np.random.default_rng(seed)
     x = positions(labels, level)
@@ -222,17 +228,6 @@ def agreement(
         "pairs": pair_table(labels, pairs),
     }
     return Agreement(level, resamples, seed, confidence, counts, tables, labels)
-
-
-def _check(resamples: int, seed: int, confidence: float) -> None:
-    """Refuse numbers that make no bootstrap."""
-    for name, number in (("resamples", resamples), ("seed", seed)):
-        if not isinstance(number, int | np.integer) or number < 0:
-            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
-    if resamples > MOST_RESAMPLES:
-        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
-    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
-        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
 
 
 def _counts(labels: Labels, pairs: PairSums) -> dict[str, int]:

@@ -308,7 +308,6 @@ def trials(
         for item in sorted(generator.choice(settled, size, replace=False).tolist()):
             rows.append((1, item, worker, cost, 0.0, True))
             pending[item] += 1
-        capacity[worker] = 0  # asked for more once something is known of them
         left -= size * cost
     notes = []
     if tried:
@@ -320,6 +319,5 @@ def trials(
             f"Workers who have not been seen and have to wait: {waiting:,}; getting to know them takes at most "
             f"{MOST_TRIALS:.0%} of a budget."
         )
-    for worker, _ in new[tried:]:
-        capacity[worker] = 0
+    capacity.update((worker, 0) for worker, _ in new)  # asked for more once something is known of them
     return rows, pending, left, capacity, notes
