@@ -194,8 +194,8 @@ def _run(
         )
         return result, MajorityCheck.of(result)
     weak_items = solution.model is not None and solution.model.has_weak_items(facts.longest)
-    # A task that can travel.
     name = solution.method or method.method
+    # A task that can travel.
     by_block = partial(predict_block, solution.predict, name, _item_basis(solution), weak_items, decide)
     found = two_passes(place, by_block)
     assert found.second.expected is not None
