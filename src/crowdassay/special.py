@@ -110,7 +110,13 @@ def betaincinv(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
         from scipy.special import betaincinv as many  # noqa: PLC0415  slow to load
 
         return np.asarray(many(a, b, p))
-    x = _first_guess(a, b, p)
+    # About where it is: by the powers at the ends of the distribution of beta(a, b), or from its mean.
+    share = a / (a + b)
+    left, right = np.exp(a * np.log(share)) / a, np.exp(b * np.log1p(-share)) / b
+    whole = left + right
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = np.where(p < left / whole, (a * whole * p) ** (1 / a), 1 - (b * whole * (1 - p)) ** (1 / b))
+    x = np.clip(np.where((a >= 1) & (b >= 1), share, ends), SMALLEST_POSITIVE, 1 - PRECISION)
     low, high = np.zeros_like(x), np.ones_like(x)
     for _ in range(NEWTON_STEPS):
         excess = betainc(a, b, x) - p
@@ -126,16 +132,6 @@ def betaincinv(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
     return x
 
 
-def _first_guess(a: FloatArray, b: FloatArray, p: float) -> FloatArray:
-    """Return where the distribution function of beta(a, b) is about p: by the powers at its ends, or from its mean."""
-    share = a / (a + b)
-    left, right = np.exp(a * np.log(share)) / a, np.exp(b * np.log1p(-share)) / b
-    whole = left + right
-    with np.errstate(over="ignore", invalid="ignore"):
-        ends = np.where(p < left / whole, (a * whole * p) ** (1 / a), 1 - (b * whole * (1 - p)) ** (1 / b))
-    return np.clip(np.where((a >= 1) & (b >= 1), share, ends), SMALLEST_POSITIVE, 1 - PRECISION)
-
-
 def _beta_front(a: FloatArray, b: FloatArray, x: FloatArray, rest: FloatArray) -> FloatArray:
     """Return x**a (1 - x)**b / beta(a, b), written around its peak so that nothing large cancels; ``rest`` is 1 - x."""
     n = a + b
@@ -149,16 +145,13 @@ def _fraction(above: Callable[[int], FloatArray], below: Callable[[int], FloatAr
     c, value = np.full_like(d, 1.0 / SMALLEST_POSITIVE), d
     for k in range(1, MOST_TERMS):
         up, down = above(k), below(k)
-        d, c = 1.0 / _not_zero(down + up * d), _not_zero(down + up / c)
+        d, c = (np.where(np.abs(x) < SMALLEST_POSITIVE, SMALLEST_POSITIVE, x) for x in (down + up * d, down + up / c))
+        d = 1.0 / d
         change = c * d
         value = value * change
         if np.all(np.abs(change - 1) <= 2 * PRECISION):
             break
     return value
-
-
-def _not_zero(x: FloatArray) -> FloatArray:
-    return np.where(np.abs(x) < SMALLEST_POSITIVE, SMALLEST_POSITIVE, x)
 
 
 def _are_many(a: FloatArray, b: FloatArray) -> bool:

@@ -8,7 +8,7 @@ from crowdassay import Assay, simulate
 from crowdassay.errors import CrowdassayError
 from crowdassay.planning.population import shipped_law
 from crowdassay.planning.stop import known_needed, limit_of
-from crowdassay.results.summary import estimated_error
+from crowdassay.results.summary import summarise
 
 
 @pytest.fixture(scope="module")
@@ -37,9 +37,9 @@ def test_names_in_and_names_out(fitted):
 
 
 def test_where_nothing_checks_it_the_error_is_the_one_that_aggregate_says():
-    labels, _ = simulate(np.random.default_rng(8), n_items=80, n_workers=8, labels_per_item=3)
+    labels, _ = simulate(np.random.default_rng(8), n_items=80, n_workers=8, labels_per_item=3, skill=3)
     fitted = Assay().fit(labels)
-    said = estimated_error(fitted.result_)
+    said = summarise(fitted.result_, "assay")["estimated_error"]
     assert crowdassay.plan(fitted, 5).summary()["estimated_error"] == pytest.approx(said["rate"], rel=1e-3)
 
 

@@ -197,7 +197,13 @@ def agreement(
     >>> measured.overall["measure"].to_pylist(), round(measured.overall["value"][1].as_py(), 4)
     (['agreement', 'alpha', 'fleiss_kappa', 'cohen_kappa'], 0.4444)
     """
-    _check(resamples, seed, confidence)
+    for name, number in (("resamples", resamples), ("seed", seed)):
+        if not isinstance(number, int | np.integer) or number < 0:
+            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
+    if resamples > MOST_RESAMPLES:
+        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
+    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
+        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
     labels = as_labels(data, **reading)
     generator = np.random.default_rng(seed)
     x = positions(labels, level)
@@ -222,17 +228,6 @@ def agreement(
         "pairs": pair_table(labels, pairs),
     }
     return Agreement(level, resamples, seed, confidence, counts, tables, labels)
-
-
-def _check(resamples: int, seed: int, confidence: float) -> None:
-    """Refuse numbers that make no bootstrap."""
-    for name, number in (("resamples", resamples), ("seed", seed)):
-        if not isinstance(number, int | np.integer) or number < 0:
-            raise ParameterError(f"{name} must be a whole number of at least 0, not {number!r}.")
-    if resamples > MOST_RESAMPLES:
-        raise ParameterError(f"resamples must be at most {MOST_RESAMPLES:,}, not {resamples}.")
-    if not (isinstance(confidence, float | np.floating) and 0 < confidence < 1):
-        raise ParameterError(f"confidence must lie between 0 and 1, not {confidence!r}.")
 
 
 def _counts(labels: Labels, pairs: PairSums) -> dict[str, int]:
@@ -284,17 +279,10 @@ def _column(values: Any) -> pa.Array:
 def overall_table(value: Any, limits: Any, counts: dict[str, int]) -> pa.Table:
     """Tabulate each measure with its interval, the counts used, and why it is undefined where it is."""
     names = ["agreement", "alpha", "fleiss_kappa", "cohen_kappa"]
-    reasons: list[str | None] = []
-    for name in names:
-        defined = bool(np.isfinite(value[name][0]))
-        if defined:
-            reasons.append(None)
-        elif counts["items_compared"] == 0:
-            reasons.append(ALONE)
-        elif name == "cohen_kappa" and not counts["worker_pairs_with_one_class"]:
-            reasons.append(f"no two workers share {LEAST_SHARED} items")
-        else:
-            reasons.append(ONLY_ONE_CLASS)
+    why = dict.fromkeys(names, ONLY_ONE_CLASS if counts["items_compared"] else ALONE)
+    if counts["items_compared"] and not counts["worker_pairs_with_one_class"]:
+        why["cohen_kappa"] = f"no two workers share {LEAST_SHARED} items"
+    reasons = [None if np.isfinite(value[name][0]) else why[name] for name in names]
     cohen = [None, None, None, counts["worker_pairs"]]
     low, high = (_column([limits[name][at] for name in names]) for at in range(2))
     return OVERALL_AGREEMENT.fill(

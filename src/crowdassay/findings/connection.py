@@ -31,13 +31,6 @@ class ConnectedGroups:
     items: IntArray
     identified: BoolArray
 
-    def of_items(self, labels: Labels) -> IntArray:
-        """Return the group of every item, that of its first worker, -1 for one without labels; shape (n_items,)."""
-        filled = np.diff(labels.starts) > 0
-        group = np.full(labels.n_items, -1)
-        group[filled] = self.worker[labels.worker[labels.starts[:-1][filled]]]
-        return group
-
 
 def _join_groups(one: IntArray, other: IntArray) -> IntArray:
     """Return the groups of workers that either links; the groups of both are further nodes of a graph of the workers."""

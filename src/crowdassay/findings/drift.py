@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.findings.others import BIN_EXPECTED, BIN_LABELS, BIN_RIGHT, BIN_VARIANCE, BIN_WRONG
 from crowdassay.findings.sums import BlockSums, Codes
 from crowdassay.statistics import as_deviations, crossing, upper_tail
@@ -148,22 +148,17 @@ def find_drift(paces: FloatArray) -> Drift:
     p = upper_tail(late[..., BIN_WRONG], mean_late, variance, (1 - skew) / 2, whole=False)
     sides = np.minimum(early[..., BIN_LABELS], late[..., BIN_LABELS])
     fit = (share >= SHARE_ON_EITHER_SIDE) & (share <= 1 - SHARE_ON_EITHER_SIDE) & (sides >= LEAST_SIDE)
-    height = np.where(fit, _beside_others(as_deviations(p), share, fit), -np.inf)
+    height, some = as_deviations(p), fit.any(axis=1)
+    if some.sum() >= MANY_WORKERS:  # what most workers show at half of their work is taken off, in units of its spread
+        middle = np.abs(np.where(fit, share, np.inf) - 0.5).argmin(axis=1)
+        low, median, high = np.quantile(height[some, middle[some]], (0.25, 0.5, 0.75))
+        spread = float(high - low) / 1.349
+        common = max(float(median) - 2.5 * spread / np.sqrt(some.sum()), 0.0)  # two standard errors of a median less
+        height = (height - common) / max(spread, NARROWEST_DRIFT)
+    height = np.where(fit, height, -np.inf)
     best = height.argmax(axis=1)
     at = np.arange(n_workers), best
-    chance = np.where(fit.any(axis=1), crossing(height[at], SHARE_ON_EITHER_SIDE), 1.0)
+    chance = np.where(some, crossing(height[at], SHARE_ON_EITHER_SIDE), 1.0)
     before = early[at][:, BIN_RIGHT] / np.maximum(early[at][:, BIN_LABELS], 1)
     after = late[at][:, BIN_RIGHT] / np.maximum(late[at][:, BIN_LABELS], 1)
     return Drift(chance, best + 1, before, after)
-
-
-def _beside_others(height: FloatArray, share: FloatArray, fit: BoolArray) -> FloatArray:
-    """Return deviations (n_workers, n_splits) less what most workers show at half of their work, in units of its spread."""
-    some = fit.any(axis=1)
-    if some.sum() < MANY_WORKERS:
-        return height
-    middle = np.abs(np.where(fit, share, np.inf) - 0.5).argmin(axis=1)
-    low, median, high = np.quantile(height[some, middle[some]], (0.25, 0.5, 0.75))
-    spread = float(high - low) / 1.349
-    common = max(float(median) - 2.5 * spread / np.sqrt(some.sum()), 0.0)  # two standard errors of a median are taken off
-    return (height - common) / max(spread, NARROWEST_DRIFT)

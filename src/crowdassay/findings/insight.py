@@ -14,11 +14,10 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.engines.base import Place
 from crowdassay.engines.confusion import normalise
 from crowdassay.findings.copies import find_copies
-from crowdassay.findings.forecast import OpenItems
 from crowdassay.findings.intervals import accuracy_interval, confusion_interval
-from crowdassay.findings.items import ItemInsight, Totals, open_items
+from crowdassay.findings.items import ItemInsight, OpenItems, Totals, open_items
 from crowdassay.findings.money import Ask, Money, count_money, in_order
-from crowdassay.findings.notes import CLASSES_WITH_COLUMNS, why_no_error, write_notes
+from crowdassay.findings.notes import CLASSES_WITH_COLUMNS, write_notes
 from crowdassay.findings.passes import CLEAR_DEVIATIONS, PredictBlock, ThirdPass, TwoPasses, two_passes
 from crowdassay.findings.scores import Against
 from crowdassay.findings.tables import CONFUSION, NEXT, WORKERS, append_columns
@@ -31,7 +30,7 @@ from crowdassay.models.assay.constants import default_constants
 from crowdassay.planning.bands import Band, make_bands, told_bands
 from crowdassay.planning.gain import Worth, worth_of
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import NEXT_ANSWERS, Limit, estimate_error, foretell
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, NEXT_ANSWERS, Limit, estimate_error, foretell
 
 EXPECTED_LABELS = 0.05  # expected labels from which a cell is worth a row of the long table
 
@@ -199,25 +198,43 @@ class Insight(ItemInsight, WorkerInsight):
         """How many labels are settled, and how many can be told from the toss of a coin, in a sentence each."""
         totals, likely = self.totals, self.likely_right
         sure, every = f"at least {100 * self.record.settled:g}% sure, or known", counted(totals.items, "label")
-        if likely is None or likely == totals.items:
-            text = f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}."
-        elif not likely:
+        text = f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}."
+        if likely == 0:
             text = f"None of {every} can be told from the toss of a coin yet, and none is settled: {sure}."
-        else:
+        elif likely is not None and likely != totals.items:
             coin = "can be told from the toss of a coin: even at worst "
             coin += "it is more likely right than wrong" if likely == 1 else "they are more likely right than wrong"
-            settled = (
-                f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}. {likely:,} {coin}."
-            )
-            text = settled if totals.settled else f"{likely:,} of {every} {coin}. None is settled yet: {sure}."
+            none = f"{likely:,} of {every} {coin}. None is settled yet: {sure}."
+            text = f"{text} {likely:,} {coin}." if totals.settled else none
         return text + (
             f" {counted(totals.tied, 'item is', 'items are')} tied: several classes are equally likely." if totals.tied else ""
         )
 
     @cached_property
     def why_no_error(self) -> str:
-        """Why the error is not estimated, in a sentence or two; empty where it is."""
-        return why_no_error(self)
+        """Why the error is not estimated, in a sentence or two; empty where it is.
+
+        The law of errors is that of the default method, and of labels that can be compared.
+        """
+        record, totals = self.record, self.totals
+        checked = record.checked is not None and bool(record.checked.any())
+        each = totals.labels / totals.items
+        if totals.known == totals.items:
+            return ""
+        if np.count_nonzero(totals.given) < 2 and not checked:
+            why = "all labels name the same class, so that none can be seen to be wrong. "
+            why += "If there are others, name all (--classes)"
+        elif record.spread is None:
+            why = f"the probabilities of '{record.method}' have not been checked against real crowds; the default gives one"
+        elif not self.connection.identified.any():
+            why = "nothing in these labels shows who is right, as no two workers can be compared"
+        elif self.chance:
+            why = "nothing in these labels shows who is right, as they agree no better than chance"
+        elif each < FEWEST_LABELS_PER_ITEM and not checked:
+            why = f"items have {each:.1f} labels on average, and it takes {FEWEST_LABELS_PER_ITEM:g} or more, or known items"
+        else:
+            return ""
+        return f"No estimate of the error: {why}."
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What can be said of items: how they stand, how hard they are, what is counted over all of them, and which are named."""
+"""What can be said of items: how they stand, how hard they are, what would settle them, and which of them are named."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, largest, row_sum
 from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.intervals import difficulty_interval
-from crowdassay.findings.sums import BlockSums
+from crowdassay.findings.sums import BlockSums, add_by
 from crowdassay.findings.tables import ITEMS, append_columns
 from crowdassay.labels.join import join_items, take_items
 from crowdassay.labels.record import Record, confusion_columns
 from crowdassay.labels.values import as_text
+from crowdassay.planning.gain import LABELS_AHEAD, expert_gain, labels_needed, sure_after
+from crowdassay.planning.state import State
 from crowdassay.planning.stop import count_doubts
 
 DIFFICULTY_NAMES = ("ordinary", "hard", "easy", "too few labels")
@@ -62,10 +64,13 @@ class ItemInsight:
     @cached_property
     def standing(self) -> NDArray[np.int8]:
         """For each item the number, among `STANDINGS`, of how it stands, shape (n_items,)."""
-        record, group = self.record, self.connection.of_items(self.record.labels)
+        record, labels = self.record, self.record.labels
+        filled = np.diff(labels.starts) > 0
+        group = np.full(labels.n_items, -1)  # that of the item's first worker
+        group[filled] = self.connection.worker[labels.worker[labels.starts[:-1][filled]]]
         unidentifiable = (group < 0) | ~self.connection.identified[group]
         return standing_of(
-            record.probability, record.settled, tied=record.tied, unidentifiable=unidentifiable, known=record.labels.gold >= 0
+            record.probability, record.settled, tied=record.tied, unidentifiable=unidentifiable, known=labels.gold >= 0
         )
 
     @property
@@ -198,6 +203,53 @@ class Totals(BlockSums):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class OpenItems(BlockSums):
+    """The items that are not settled, and what would settle them.
+
+    Attributes
+    ----------
+    items : ndarray of int, shape (27,)
+        By how many further labels each needs; the last are those that need more than are looked ahead.
+    by_labels : ndarray of shape (27,)
+        Expected errors that these labels remove.
+    by_expert : ndarray of shape (27,)
+        Expected errors that knowing the classes removes.
+    one_each : ndarray of shape (2,)
+        Expected errors that one more label on each removes, and the items that it settles.
+    alone : int
+        Items of which nothing can be said, as nobody who labelled them can be compared; they are in none of the others.
+    """
+
+    items: IntArray
+    by_labels: FloatArray
+    by_expert: FloatArray
+    one_each: FloatArray
+    alone: int
+
+    @classmethod
+    def of(cls, insight: ItemInsight, crowd: FloatArray) -> OpenItems:
+        """Look at some items; ``crowd`` (n_classes, n_classes) is what a typical worker answers."""
+        standing, size = insight.standing, LABELS_AHEAD + 2
+        rows = np.flatnonzero((standing == ItemStanding.OPEN) | (standing == ItemStanding.TIED))
+        alone = int((standing == ItemStanding.UNIDENTIFIABLE).sum())
+        if not len(rows):
+            return cls(np.zeros(size, np.int64), np.zeros(size), np.zeros(size), np.zeros(2), alone)
+        state = State.typical(insight.record, crowd)
+        needed = labels_needed(state, rows)
+        now = sure_after(state, rows, 0)
+        gain = sure_after(state, rows, np.minimum(needed, LABELS_AHEAD)) - now
+        by_labels, by_expert = add_by(needed, np.stack([gain, expert_gain(state, rows)]), size)
+        by_labels[-1] = 0.0  # nobody asks for labels that settle nothing
+        one_each = np.array([(sure_after(state, rows, 1) - now).sum(), (needed == 1).sum()])
+        return cls(np.bincount(needed, minlength=size), by_labels, by_expert, one_each, alone)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self.items.sum()) + self.alone
+
+
 def _named(numbers: NDArray[np.int8], names: tuple[str, ...]) -> pa.Array:
     """Return the names that numbers stand for: no Python text for every item."""
     return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(names)).dictionary_decode()
@@ -232,20 +284,19 @@ def hardest(record: Record, size: int) -> IntArray:
     return np.asarray(rows[np.argsort(-hard[rows], kind="stable")][:size])
 
 
-def open_items(record: Record, size: int = UNSETTLED_LOOKED_AT) -> IntArray:
+def open_items(record: Record) -> IntArray:
     """Return the unsettled items that are looked at: the least sure, then the surest, which few labels may settle."""
-    first = least_sure(record, size)
-    last = least_sure(record, size, surest=True)
+    first, last = least_sure(record), least_sure(record, surest=True)
     return np.concatenate([first, last[~np.isin(last, first)]])
 
 
-def least_sure(record: Record, size: int = UNSETTLED_LOOKED_AT, *, surest: bool = False) -> IntArray:
+def least_sure(record: Record, *, surest: bool = False) -> IntArray:
     """Return the unsettled items, the least sure first, as many as are looked at; or the surest first."""
     unsure = 1 - record.probability
     unsure[record.labels.gold >= 0] = 0.0
     unsure = np.round(unsure, 9)  # rounding errors are no reason to come first
     rows = np.flatnonzero(unsure > 1 - record.settled)
-    size = min(size, len(rows))
+    size = min(UNSETTLED_LOOKED_AT, len(rows))
     if not size:
         return np.zeros(0, np.int64)
     key = -unsure[rows] if surest else unsure[rows]

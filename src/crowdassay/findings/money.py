@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.findings.items import ItemStanding
 from crowdassay.findings.verdicts import REMOVE
@@ -108,7 +108,7 @@ class Money:
         Everything spent by the number of items settled; None where none is.
     items, open_items, alone : int
         Items, those that are not settled, and those among them of which nothing can be said: see
-        `crowdassay.findings.forecast.OpenItems`.
+        `crowdassay.findings.items.OpenItems`.
     error : float or None
         The expected share of wrong labels, as it is estimated today.
     ways : tuple of Way
@@ -206,16 +206,23 @@ def count_money(
     check_currency(currency)
     if expert is not None:
         check_price(expert, "An expert's answer")
-    each, paid = _paid(insight.n_labels, price)
-    removed = np.array([action == REMOVE for action in insight.actions], bool)
+    each = spent = in_vain = None
+    if price is not None:
+        if np.ndim(price) == 0:
+            check_price(float(price))
+            price = np.full(len(insight.n_labels), price) * insight.n_labels
+        paid = np.asarray(price, np.float64)
+        if paid.shape != insight.n_labels.shape or not np.all(np.isfinite(paid)) or paid.min(initial=0) < 0:
+            raise ParameterError("What workers were paid must be one amount of at least 0 for each of them.")
+        spent, in_vain = float(paid.sum()), float(paid[np.asarray(insight.actions, object) == REMOVE].sum())
+        each = spent / max(int(insight.n_labels.sum()), 1)
     settled, left = insight.totals.settled, insight.left
-    spent = None if paid is None else float(paid.sum())
     return Money(
         currency=currency,
         per_label=each,
         per_answer=expert,
         spent=spent,
-        spent_on_removed=None if paid is None else float(paid[removed].sum()),
+        spent_on_removed=in_vain,
         per_settled_item=spent / settled if spent is not None and settled else None,
         items=insight.totals.items,
         open_items=left.count,
@@ -224,18 +231,6 @@ def count_money(
         ways=_ways(insight, each, expert),
         chance=insight.chance,
     )
-
-
-def _paid(n_labels: IntArray, price: float | FloatArray | None) -> tuple[float | None, FloatArray | None]:
-    """Return the price of a label, and what each worker was paid (n_workers,)."""
-    if price is None:
-        return None, None
-    if np.ndim(price) == 0:
-        check_price(float(price))
-    paid = np.asarray(price, np.float64) * (n_labels.astype(np.float64) if np.ndim(price) == 0 else 1.0)
-    if paid.shape != n_labels.shape or not np.all(np.isfinite(paid)) or paid.min(initial=0) < 0:
-        raise ParameterError("What workers were paid must be one amount of at least 0 for each of them.")
-    return float(paid.sum()) / max(int(n_labels.sum()), 1), paid
 
 
 def _ways(insight: Insight, label: float | None, expert: float | None) -> tuple[Way, ...]:
@@ -291,29 +286,23 @@ def wants_known_items(insight: Insight) -> bool:
     return told and hard > max(KNOWN_ITEMS, easy)
 
 
-def ask_for(worth: Worth, money: Money, standing: int) -> Ask:
-    """Return what to ask for on an item: labels where they settle it and cost no more than an expert; else an expert."""
-    if standing == ItemStanding.UNIDENTIFIABLE:
-        return Ask.SECOND_WORKER
-    if worth.labels is None:
-        return Ask.EXPERT
-    priced = money.per_label is not None and money.per_answer is not None
-    dear = priced and worth.labels * (money.per_label or 0.0) > (money.per_answer or 0.0)
-    return Ask.EXPERT if dear else Ask.LABELS
-
-
 def in_order(insight: Insight, money: Money) -> list[tuple[Worth, Ask, float | None]]:
     """Return the open items in the order in which to begin, what to ask for on each, and what that costs.
 
-    With both prices, what removes most errors for the money comes first. Otherwise labels and answers cannot be compared: what
-    settles more items comes first, and within it what removes most errors, by label or by answer.
+    Labels are asked for where they settle an item and cost no more than an expert; else an expert's answer is. With both
+    prices, what removes most errors for the money comes first. Otherwise labels and answers cannot be compared: what settles
+    more items comes first, and within it what removes most errors, by label or by answer.
     """
-    rows = []
+    rows: list[tuple[Worth, Ask, float | None]] = []
     for worth in insight.next_items:
-        ask = Ask.EXPERT if insight.chance else ask_for(worth, money, int(insight.standing[worth.item]))
-        number, price = (worth.labels, money.per_label) if ask == Ask.LABELS else (1, money.per_answer)
-        number, price = (1, money.per_label) if ask == Ask.SECOND_WORKER else (number, price)
-        rows.append((worth, ask, None if price is None or number is None else number * price))
+        labels = None if money.per_label is None or worth.labels is None else worth.labels * money.per_label
+        dear = labels is not None and money.per_answer is not None and labels > money.per_answer
+        if not insight.chance and insight.standing[worth.item] == ItemStanding.UNIDENTIFIABLE:
+            rows.append((worth, Ask.SECOND_WORKER, money.per_label))
+        elif insight.chance or worth.labels is None or dear:
+            rows.append((worth, Ask.EXPERT, money.per_answer))
+        else:
+            rows.append((worth, Ask.LABELS, labels))
     count = {ask: sum(one == ask for _, one, _ in rows) for ask in (Ask.LABELS, Ask.EXPERT, Ask.SECOND_WORKER)}
     priced = all(cost is not None for *_, cost in rows)
 

@@ -43,42 +43,32 @@ def advice(money: Money) -> str:
     if money.alone == money.open_items:
         return (
             f"Let a second worker label {some}{price}: until workers can be compared, nothing shows how many labels it takes. "
-            f"{_settles(money, money.ways[-1])}{_missing(money, money.ways[-1])}"
+            f"{_settles(money, money.ways[-1], money.ways[-1].asks)}{_missing(money, money.ways[-1])}"
         )
     known, best = money.way(Ask.KNOWN), money.best
     if known is not None:
+        way = next(way for way in money.ways if way.labels)  # what labels alone would do: too little
         return (
             f"Let an expert answer {counted(known.answers, 'item')} drawn at random. Given as known, they show how far all "
-            f"labels can be trusted; nothing does today.{_missing(money, known)} {_labels(money)}"
+            f"labels can be trusted; nothing does today.{_missing(money, known)} "
+            f"{_settles(money, way, counted(way.labels, 'more label'))}"
         )
     assert best is not None  # something is open
     lone = f" Of {counted(money.alone, 'item')} nothing can be said until a second worker labels some." if money.alone else ""
-    return f"{_settles(money, best)}{_missing(money, best)}{lone}"
+    return f"{_settles(money, best, best.asks)}{_missing(money, best)}{lone}"
 
 
-def _settles(money: Money, way: Way) -> str:
-    """Return what a way settles and what the error becomes."""
-    asks = way.asks[0].upper() + way.asks[1:]
+def _settles(money: Money, way: Way, asks: str) -> str:
+    """Return what a way settles and what the error becomes, in a sentence that begins with what it asks for."""
     cost = "" if way.cost is None else f", {money.amount(way.cost)},"
-    some = f"{way.settles:,} of {counted(money.open_items, 'open item')}" if way.settles < money.open_items else "what is open"
-    fall = "" if money.error is None or way.error_after is None else _falls(money.error, way.error_after)
-    return f"{asks}{cost} would settle {some}{fall}."
-
-
-def _falls(now: float, then: float) -> str:
-    if f"{now:.1%}" == f"{then:.1%}":
-        return f"; the expected error would stay at {now:.1%}"
-    return f"; the expected error would fall from {now:.1%} to {then:.1%}"
-
-
-def _labels(money: Money) -> str:
-    """Return what labels alone would do, where they do too little."""
-    way = next(way for way in money.ways if way.labels)
-    asks = counted(way.labels, "more label")
-    cost = "" if way.cost is None else f", {money.amount(way.cost)},"
-    fall = "" if money.error is None or way.error_after is None else _falls(money.error, way.error_after)
-    settle = f"settle {way.settles:,} of {counted(money.open_items, 'open item')}" if way.settles else "settle no item"
-    return f"{asks}{cost} would {settle}{fall}."
+    some = f"{way.settles:,} of {counted(money.open_items, 'open item')}" if way.settles else "no item"
+    some = "what is open" if way.settles == money.open_items else some
+    fall = ""
+    if money.error is not None and way.error_after is not None:
+        now, then = f"{money.error:.1%}", f"{way.error_after:.1%}"
+        falls = f"stay at {now}" if now == then else f"fall from {now} to {then}"
+        fall = f"; the expected error would {falls}"
+    return f"{asks[0].upper()}{asks[1:]}{cost} would settle {some}{fall}."
 
 
 def _missing(money: Money, way: Way) -> str:

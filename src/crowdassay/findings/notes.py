@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crowdassay.findings.connection import ConnectedGroups
 from crowdassay.findings.verdicts import ACTION_ORDER, KEEP, Fault
 from crowdassay.labels.values import counted
 from crowdassay.notes import Note, NoteKind
-from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM
 
 if TYPE_CHECKING:
     from crowdassay.findings.insight import Insight
@@ -22,28 +20,6 @@ CHANCE_NOTE = (
     "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
     "or give some items of known class (--gold)."
 )
-
-
-def why_no_error(insight: Insight) -> str:
-    """Return why the error is not estimated: the law is that of the default, and of labels that can be compared; or nothing."""
-    record, totals = insight.record, insight.totals
-    checked = record.checked is not None and bool(record.checked.any())
-    each = totals.labels / totals.items
-    if totals.known == totals.items:
-        return ""
-    if np.count_nonzero(totals.given) < 2 and not checked:
-        why = "all labels name the same class, so that none can be seen to be wrong. If there are others, name all (--classes)"
-    elif record.spread is None:
-        why = f"the probabilities of '{record.method}' have not been checked against real crowds; the default gives one"
-    elif not insight.connection.identified.any():
-        why = "nothing in these labels shows who is right, as no two workers can be compared"
-    elif insight.chance:
-        why = "nothing in these labels shows who is right, as they agree no better than chance"
-    elif each < FEWEST_LABELS_PER_ITEM and not checked:
-        why = f"items have {each:.1f} labels on average, and it takes {FEWEST_LABELS_PER_ITEM:g} or more, or known items"
-    else:
-        return ""
-    return f"No estimate of the error: {why}."
 
 
 def nobody_compared(n_workers: int) -> str:
@@ -60,32 +36,7 @@ def write_notes(insight: Insight) -> Iterator[str]:
     record, sample, n_classes = insight.record, insight.sample, insight.record.labels.n_classes
     if record.gold_warning:
         yield record.gold_warning
-    yield from _on_groups(insight.connection)
-    if insight.chance and n_classes > 1:  # of one class there is nothing to say
-        yield CHANCE_NOTE
-    else:
-        yield from _on_workers(insight)
-    if copies := insight.copies[0]:
-        workers = {code for pair in copies for code in (pair.worker, pair.other)}
-        text = (
-            f"Likely copies: {counted(len(workers), 'worker')}; {counted(len(copies), 'pair leaves', 'pairs leave')} the "
-            "others together, with the same answers, more often than chance and habit explain (column looks_like)."
-        )
-        yield Note(text, NoteKind.WORKERS)
-    if sample.n_labels != insight.totals.labels:
-        yield (
-            f"Copies were looked for among {counted(sample.n_labels, 'label')} of {counted(sample.n_items, 'item')} drawn at "
-            "random, as there are many: pairs with few common items may be missed."
-        )
-    if n_classes > CLASSES_WITH_COLUMNS:
-        yield (
-            f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each "
-            f"pair of classes that has labels; up to {CLASSES_WITH_COLUMNS} classes it is in the columns of the table of "
-            "workers."
-        )
-
-
-def _on_groups(connection: ConnectedGroups) -> Iterator[str]:
+    connection = insight.connection
     alone, n_groups = ~connection.identified, len(connection.sizes)
     if alone.any() and alone.all():
         yield nobody_compared(len(connection.worker))
@@ -101,6 +52,28 @@ def _on_groups(connection: ConnectedGroups) -> Iterator[str]:
         yield (
             f"The labels fall into {n_groups:,} groups that share neither items nor workers ({sizes} labels): "
             "workers of different groups cannot be compared."
+        )
+    if insight.chance and n_classes > 1:  # of one class there is nothing to say
+        yield CHANCE_NOTE
+    else:
+        yield from _on_workers(insight)
+    if copies := insight.copies[0]:
+        copied = {code for pair in copies for code in (pair.worker, pair.other)}
+        text = (
+            f"Likely copies: {counted(len(copied), 'worker')}; {counted(len(copies), 'pair leaves', 'pairs leave')} the "
+            "others together, with the same answers, more often than chance and habit explain (column looks_like)."
+        )
+        yield Note(text, NoteKind.WORKERS)
+    if sample.n_labels != insight.totals.labels:
+        yield (
+            f"Copies were looked for among {counted(sample.n_labels, 'label')} of {counted(sample.n_items, 'item')} drawn at "
+            "random, as there are many: pairs with few common items may be missed."
+        )
+    if n_classes > CLASSES_WITH_COLUMNS:
+        yield (
+            f"With {n_classes:,} classes, what workers answer to what is a table of its own, confusion, with a row for each "
+            f"pair of classes that has labels; up to {CLASSES_WITH_COLUMNS} classes it is in the columns of the table of "
+            "workers."
         )
 
 

@@ -71,30 +71,27 @@ class Others:
 
     def chunks(self, first: int, last: int) -> Iterator[Chunk]:
         """Yield the labels that count of items [first, last), a chunk at a time."""
-        for begin, end in item_ranges(self.labels, first, last):
-            chunk = self._chunk(begin, end)
-            if len(chunk.rows):
-                yield chunk
-
-    def _chunk(self, first: int, last: int) -> Chunk:
         labels, n_classes = self.labels, self.labels.n_classes
-        begin, end = labels.starts[[first, last]]
-        worker, answer = labels.worker[begin:end].astype(np.int64), labels.label[begin:end].astype(np.int64)
-        item = labels.label_item[begin:end] - first
-        rows = np.flatnonzero(self.counted[begin:end])
-        rows = rows[order_of(worker[rows] * n_classes + answer[rows], labels.n_workers * n_classes)]
-        # A number for every pair of item and worker, where any of them has several labels.
-        repeated = labels.repeat_weight[begin:end].min(initial=1.0) < 1.0
-        pair = np.unique(item * labels.n_workers + worker, return_inverse=True)[1] if repeated else None
-        q = self._leave_out(item, worker, answer, rows, pair, last - first)
-        item, worker, answer = item[rows] + first, worker[rows], answer[rows]
-        gold = labels.gold[item]
-        known = np.flatnonzero(gold >= 0)
-        q[:, known] = np.eye(n_classes)[:, gold[known]]
-        q /= q.sum(axis=0)
-        agreed = q[answer, np.arange(len(rows))]
-        q[q <= NEGLIGIBLE] = 0.0
-        return Chunk(rows + begin, item, worker, answer, q, agreed)
+        for first_item, last_item in item_ranges(labels, first, last):
+            begin, end = labels.starts[[first_item, last_item]]
+            rows = np.flatnonzero(self.counted[begin:end])
+            if not len(rows):
+                continue
+            worker, answer = labels.worker[begin:end].astype(np.int64), labels.label[begin:end].astype(np.int64)
+            item = labels.label_item[begin:end] - first_item
+            rows = rows[order_of(worker[rows] * n_classes + answer[rows], labels.n_workers * n_classes)]
+            # A number for every pair of item and worker, where any of them has several labels.
+            repeated = labels.repeat_weight[begin:end].min(initial=1.0) < 1.0
+            pair = np.unique(item * labels.n_workers + worker, return_inverse=True)[1] if repeated else None
+            q = self._leave_out(item, worker, answer, rows, pair, last_item - first_item)
+            item, worker, answer = item[rows] + first_item, worker[rows], answer[rows]
+            gold = labels.gold[item]
+            known = np.flatnonzero(gold >= 0)
+            q[:, known] = np.eye(n_classes)[:, gold[known]]
+            q /= q.sum(axis=0)
+            agreed = q[answer, np.arange(len(rows))]
+            q[q <= NEGLIGIBLE] = 0.0
+            yield Chunk(rows + begin, item, worker, answer, q, agreed)
 
     def _leave_out(
         self, item: IntArray, worker: IntArray, answer: IntArray, rows: IntArray, pair: IntArray | None, n_items: int

@@ -19,8 +19,7 @@ from crowdassay.engines.base import Place
 from crowdassay.engines.blocks import Block
 from crowdassay.findings.connection import ConnectedGroups, Links
 from crowdassay.findings.drift import Clock
-from crowdassay.findings.forecast import OpenItems
-from crowdassay.findings.items import ItemInsight, Totals, join_named, named_items
+from crowdassay.findings.items import ItemInsight, OpenItems, Totals, join_named, named_items
 from crowdassay.findings.scores import Against
 from crowdassay.findings.sums import BlockSums
 from crowdassay.findings.workers import Behaviour, WorkerAgreement, WorkerExpectation, count_answers

@@ -35,21 +35,13 @@ def error_rate(winners: BoolArray, truth: np.ndarray) -> float:
     return float(np.divide(score.wrong, score.items))
 
 
-def distance_errors(winners: BoolArray, truth: np.ndarray, values: FloatArray | None = None) -> tuple[float, float]:
-    """Return the root mean square and the mean absolute error on the scale, ties averaged.
+def distance_errors(winners: BoolArray, truth: np.ndarray) -> tuple[float, float]:
+    """Return the root mean square and the mean absolute error in steps between classes, ties averaged.
 
-    What the paper's Table 3 prints is the root. ``values`` (n_classes,) are those of the classes, otherwise their positions.
+    What the paper's Table 3 prints is the root.
     """
-    score = Score.of(winners, truth, values)
+    score = Score.of(winners, truth)
     return float(np.sqrt(np.divide(score.squares, score.items))), float(np.divide(score.distance, score.items))
-
-
-def is_scale(labels: Any, *, ordered: bool = False) -> bool:
-    """Return whether the classes are a scale, so that distances mean something: the method, the user or numbers say so.
-
-    ``labels`` are `Labels`, or the facts of labels held elsewhere.
-    """
-    return ordered or labels.report.order == "given" or (labels.report.order == "natural" and labels.numeric)
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,10 @@ class Score(BlockSums):
 
     @classmethod
     def of(cls, winners: BoolArray, truth: np.ndarray, values: FloatArray | None = None, gold: int = 0) -> Score:
-        """Compare classes with codes as `distance_errors` does, each label split evenly among its winners."""
+        """Compare classes with codes, each label split evenly among its winners.
+
+        ``values`` (n_classes,) are those of the classes on the scale, otherwise their positions.
+        """
         known = np.flatnonzero(truth >= 0)
         share = winners[known] / winners[known].sum(axis=1, keepdims=True)
         values = np.arange(winners.shape[1], dtype=float) if values is None else values
@@ -81,18 +76,15 @@ class Score(BlockSums):
         sums = (len(known) - right.sum(), (share * gap**2).sum(), (share * gap).sum())
         return cls(len(known), gold, *map(float, sums))
 
-    @classmethod
-    def of_record(cls, record: Record, truth: np.ndarray) -> Score:
-        """Compare some items with class codes (n_items,), -1 where unknown; those whose class the fit was told are left out."""
-        rest = without_gold(record.labels, truth)
-        told = int((truth >= 0).sum() - (rest >= 0).sum())
-        return cls.of(record.winners, rest, class_values(record.labels), told)
-
     def measures(self, labels: Any, *, ordered: bool = False) -> dict[str, Any]:
-        """Return the measures: ``error_rate`` and, of a scale, ``rmse``, ``mae`` and in which unit; None without items."""
+        """Return the measures: ``error_rate`` and, of a scale, ``rmse``, ``mae`` and in which unit; None without items.
+
+        The classes of ``labels`` (`Labels`, or the facts of labels held elsewhere) are a scale, so that distances mean
+        something, where they are ``ordered``, the user has given their order, or they are numbers.
+        """
         n_items = self.items
         measures: dict[str, Any] = {"error_rate": self.wrong / n_items if n_items else None}
-        if is_scale(labels, ordered=ordered):
+        if ordered or labels.report.order == "given" or (labels.report.order == "natural" and labels.numeric):
             measures["rmse"] = float(np.sqrt(self.squares / n_items)) if n_items else None
             measures["mae"] = self.distance / n_items if n_items else None
             measures["distance"] = "values" if labels.numeric else "steps"
@@ -108,7 +100,7 @@ def score(record: Record, truth: Any, *, ordered: bool = False) -> dict[str, Any
     truth : str, Path, frame, mapping or ndarray of int of shape (n_items,)
         Known classes; codes are -1 where unknown.
     ordered : bool
-        Whether the classes are a scale even if nobody said so; see `is_scale`.
+        Whether the classes are a scale even if nobody said so; see `Score.measures`.
 
     Returns
     -------
@@ -118,8 +110,9 @@ def score(record: Record, truth: Any, *, ordered: bool = False) -> dict[str, Any
         since a class that was given cannot be wrong, and ``truth_items_without_labels``. The measures are None where nothing
         is left.
     """
-    codes, counts = _coded(record.labels, truth)
-    return {**Score.of_record(record, codes).measures(record.labels, ordered=ordered), **counts}
+    codes, n_unknown = truth_codes(record.labels, truth)
+    measures = Against.of(record, codes).score.measures(record.labels, ordered=ordered)
+    return {**measures, "truth_items_without_labels": n_unknown}
 
 
 def without_gold(labels: Labels, truth: np.ndarray) -> np.ndarray:
@@ -127,27 +120,27 @@ def without_gold(labels: Labels, truth: np.ndarray) -> np.ndarray:
     return np.where(labels.gold >= 0, -1, truth)
 
 
-def _coded(labels: Labels, truth: Any) -> tuple[np.ndarray, dict[str, int]]:
-    """Return class codes (n_items,), and how many items of the truth have no labels."""
+def truth_codes(labels: Labels, truth: Any) -> tuple[np.ndarray, int]:
+    """Return the truth, whatever it is given as, as class codes (n_items,), and how many of its items have no labels."""
     if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
-        return truth, {"truth_items_without_labels": 0}
+        return truth, 0
     codes, matched = match_truth(labels, truth)
-    return codes, {"truth_items_without_labels": matched["unknown_items"]}
+    return codes, matched["unknown_items"]
 
 
-def calibration(record: Record, truth: np.ndarray, edges: Sequence[float] = PAPER_EDGES) -> list[dict[str, Any]]:
+def calibration(record: Record, truth: np.ndarray) -> list[dict[str, Any]]:
     """Return one record for each bin of the label's probability: how many items, how sure, how often wrong, how far off.
+
+    A bin holds probabilities above its lower edge and up to its upper one.
 
     Parameters
     ----------
     record : Record
     truth : ndarray of int, shape (n_items,)
         Class codes, -1 where unknown.
-    edges : sequence of float
-        A bin holds probabilities above its lower edge and up to its upper one.
     """
     records = []
-    for low, high in pairwise(edges):
+    for low, high in pairwise(PAPER_EDGES):
         inside = (truth >= 0) & (record.probability > low) & (record.probability <= high)
         row: dict[str, Any] = {"low": low, "high": high, "items": int(inside.sum())}
         if inside.any():
@@ -168,19 +161,16 @@ def calibration_error(records: Sequence[dict[str, Any]]) -> float:
 
 def _pool_bins(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return every bin's record over both sets of items."""
-
-    def pool(row: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-        if not (row["items"] and more["items"]):
-            return row if row["items"] else more
-        items = row["items"] + more["items"]
-        names = ("mean_probability", "error_rate", "mean_square_error")
-        return {
-            **row,
-            "items": items,
-            **{name: (row["items"] * row[name] + more["items"] * more[name]) / items for name in names},
-        }
-
-    return [pool(*both) for both in zip(one, other, strict=True)]
+    pooled = []
+    for row, more in zip(one, other, strict=True):
+        if row["items"] and more["items"]:
+            items = row["items"] + more["items"]
+            names = ("mean_probability", "error_rate", "mean_square_error")
+            means = {name: (row["items"] * row[name] + more["items"] * more[name]) / items for name in names}
+            pooled.append({**row, "items": items, **means})
+        else:
+            pooled.append(row if row["items"] else more)
+    return pooled
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,10 +193,11 @@ class Against(BlockSums):
 
     @classmethod
     def of(cls, record: Record, truth: np.ndarray) -> Against:
-        """Compare with class codes (n_items,), -1 where unknown."""
-        score, truth = Score.of_record(record, truth), without_gold(record.labels, truth)
+        """Compare with class codes (n_items,), -1 where unknown; items whose class the fit was told are left out."""
+        n_known, truth = int((truth >= 0).sum()), without_gold(record.labels, truth)
         size, known = record.labels.n_classes, truth >= 0
         cells = np.bincount(truth[known] * size + record.code[known], minlength=size * size)
+        score = Score.of(record.winners, truth, class_values(record.labels), gold=n_known - int(known.sum()))
         return cls(calibration(record, truth), cells.reshape(size, size), score)
 
     @property

@@ -160,9 +160,11 @@ def _weak(m: MeasuredWorkers) -> FaultTest:
     """Less agreement than halfway between chance and typical."""
 
     def says(i: int) -> str:
-        return f"answers as if by chance: {told_agreement(m.agreement, i)}"
+        return f"answers as if by chance: {told_agreement(a, i)}"
 
-    return FaultTest(ndtr(m.agreement.above_halfway), m.judged & (m.agreement.halfway_variance > 1e-9), says)
+    a = m.agreement
+    above = (a.agreed - (a.chance + a.typical) / 2) / np.sqrt(np.maximum(a.halfway_variance, 1e-12))  # in deviations
+    return FaultTest(ndtr(above), m.judged & (a.halfway_variance > 1e-9), says)
 
 
 def _one_answer(m: MeasuredWorkers) -> FaultTest:
@@ -350,7 +352,7 @@ def advise(m: MeasuredWorkers) -> tuple[list[str], list[str], list[list[Reason]]
     workers are too many for a table of each, only the agreement speaks, and no reasons are given.
     """
     tests, found = discover(m)
-    weak, room = _weak(m), m.judged & (m.agreement.chance_variance > 1e-9)
+    room, weak = m.judged & (m.agreement.chance_variance > 1e-9), tests[Fault.GUESSES]
     better = discoveries(ndtr(-m.agreement.above_chance), room, FALSE_VERDICTS)
     informative = better & ~discoveries(weak.p, weak.made, FALSE_VERDICTS)
     innocent = np.where(informative, INFORMATIVE, UNCLEAR).astype(object)

@@ -54,12 +54,6 @@ class WorkerAgreement:
         return np.asarray((self.agreed - self.chance) / np.sqrt(np.maximum(self.chance_variance, 1e-12)))
 
     @property
-    def above_halfway(self) -> FloatArray:
-        """Agreement above halfway between chance and typical in standard deviations."""
-        middle = (self.chance + self.typical) / 2
-        return np.asarray((self.agreed - middle) / np.sqrt(np.maximum(self.halfway_variance, 1e-12)))
-
-    @property
     def beyond_chance(self) -> float:
         """How far all workers together agree above chance, in standard deviations; every pair is seen from both sides."""
         variance = 2 * self.chance_variance.sum()

@@ -221,31 +221,20 @@ def one_batch(
         told = np.column_stack([told, gains[:, -1]])
         prices, who = np.append(prices, offer.expert), np.append(who, EXPERT)
     order = np.lexsort((-(told / prices).ravel(), -np.round((gains / prices).ravel(), 12)))  # nothing gained: what tells most
-    return _take(order[told.ravel()[order] > 0], gains, items, who, prices, capacity, size, money, least)
-
-
-def _take(
-    order: IntArray, gains: FloatArray, items: IntArray, who: IntArray, prices: FloatArray,
-    capacity: dict[int, int], size: int, money: float, least: float,
-) -> list[tuple[int, int, float, float]]:  # fmt: skip
-    """Walk through the pairs, the best first, and take those that are still free."""
-    free, room = np.ones(len(items), np.bool_), dict(capacity)
-    taken: list[tuple[int, int, float, float]] = []
-    for place in order.tolist():
-        row, column = divmod(place, gains.shape[1])
+    room = dict(capacity)
+    taken: dict[int, tuple[int, int, float, float]] = {}
+    for place in order[told.ravel()[order] > 0].tolist():  # the best first
         if len(taken) == size:
             break
-        if gains[row, column] < least * prices[column]:
+        row, column = divmod(place, gains.shape[1])
+        worker, price, won = int(who[column]), float(prices[column]), float(gains[row, column])
+        if row in taken or won < least * price or price > money + 1e-9 or (worker != EXPERT and room[worker] < 1):
             continue
-        worker, price = int(who[column]), float(prices[column])
-        if not free[row] or price > money + 1e-9 or (worker != EXPERT and room[worker] < 1):
-            continue
-        free[row] = False
         money -= price
         if worker != EXPERT:
             room[worker] -= 1
-        taken.append((int(items[row]), worker, price, float(gains[row, column])))
-    return taken
+        taken[row] = (int(items[row]), worker, price, won)
+    return list(taken.values())
 
 
 def _askable(state: State, offer: Offer, capacity: dict[int, int]) -> tuple[IntArray, FloatArray]:
@@ -276,19 +265,12 @@ def _taken(state: State, items: IntArray, who: IntArray, claimed: set[tuple[int,
         row = np.append(row, np.array([n for n, _ in more], np.int64))
         worker = np.append(worker, np.array([code for _, code in more], np.int64))
     taken = np.zeros((len(items), len(who)), np.bool_)
-    for rows, codes in [(row, worker), *_copied(state, row, worker)]:
-        seen = column[codes] >= 0
-        taken[rows[seen], column[codes[seen]]] = True
-    return taken
-
-
-def _copied(state: State, row: IntArray, worker: IntArray) -> list[tuple[IntArray, IntArray]]:
-    """Return the same rows with the copies of the workers in their place."""
-    copied = []
+    seen = column[worker] >= 0
+    taken[row[seen], column[worker[seen]]] = True
     for one, other in np.concatenate([state.copies, state.copies[:, ::-1]]):
-        same = worker == one
-        copied.append((row[same], np.full(int(same.sum()), other)))
-    return copied
+        if column[other] >= 0:
+            taken[row[worker == one], column[other]] = True
+    return taken
 
 
 def settled_items(state: State) -> IntArray:
@@ -311,7 +293,7 @@ def trials(
     capacity = {int(worker): int(size) for worker, size in zip(offer.workers, offer.capacity, strict=True)}
     pending = np.zeros(state.labels.n_items, np.int64)
     settled = settled_items(state)
-    seen = state.n_seen
+    seen = np.bincount(state.labels.worker, minlength=len(state.workers))
     new = [(int(w), float(c)) for w, c in zip(offer.workers, offer.cost, strict=True) if seen[w] == 0]
     rows: list[Assignment] = []
     left, tried = budget, 0
@@ -326,7 +308,6 @@ def trials(
         for item in sorted(generator.choice(settled, size, replace=False).tolist()):
             rows.append((1, item, worker, cost, 0.0, True))
             pending[item] += 1
-        capacity[worker] = 0  # asked for more once something is known of them
         left -= size * cost
     notes = []
     if tried:
@@ -338,6 +319,5 @@ def trials(
             f"Workers who have not been seen and have to wait: {waiting:,}; getting to know them takes at most "
             f"{MOST_TRIALS:.0%} of a budget."
         )
-    for worker, _ in new[tried:]:
-        capacity[worker] = 0
+    capacity.update((worker, 0) for worker, _ in new)  # asked for more once something is known of them
     return rows, pending, left, capacity, notes

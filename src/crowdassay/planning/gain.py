@@ -110,9 +110,9 @@ def expert_gain(state: State, items: IntArray, *, rate: int | None = None) -> Fl
     return np.asarray(1 - row_max(state.posterior[items]))
 
 
-def look_further(state: State, items: IntArray, *, most: int = LABELS_AHEAD, law: Dependence | None = None) -> FloatArray:
-    """Return the expected probability of the label after 0 to ``most`` further labels of typical workers, (n, most + 1)."""
-    sure = sure_after(state, items[:, None], np.arange(most + 1), law=law)
+def look_further(state: State, items: IntArray, *, law: Dependence | None = None) -> FloatArray:
+    """Return the expected probability of the label after 0 to 25 further labels of typical workers, (n, 26)."""
+    sure = sure_after(state, items[:, None], np.arange(LABELS_AHEAD + 1), law=law)
     return np.asarray(np.maximum.accumulate(sure, axis=1))
 
 
@@ -130,8 +130,8 @@ def sure_after(state: State, items: IntArray, more: IntArray | int, *, law: Depe
     return np.asarray(q + fall_of_error(q, p, adds * state.crowd_apart[first, second]))
 
 
-def labels_needed(state: State, items: IntArray, *, most: int = LABELS_AHEAD) -> IntArray:
-    """Return after how many further labels each item is expected to be settled, ``most + 1`` where not within these: (n,).
+def labels_needed(state: State, items: IntArray) -> IntArray:
+    """Return after how many further labels each item is expected to be settled, 26 where not within 25: (n,).
 
     More labels never make the expected probability fall, so that the number is found by bisection.
 
@@ -140,9 +140,9 @@ def labels_needed(state: State, items: IntArray, *, most: int = LABELS_AHEAD) ->
     >>> labels_needed(State.of(MajorityVote().fit(data).result_), np.array([0, 1])).tolist()
     [26, 0]
     """
-    needed = np.full(len(items), most + 1)
-    rows = np.flatnonzero(sure_after(state, items, most) >= state.settled)
-    low, high = np.full(len(rows), -1), np.full(len(rows), most)
+    needed = np.full(len(items), LABELS_AHEAD + 1)
+    rows = np.flatnonzero(sure_after(state, items, LABELS_AHEAD) >= state.settled)
+    low, high = np.full(len(rows), -1), np.full(len(rows), LABELS_AHEAD)
     while len(rows) and (high - low).max() > 1:
         middle = np.where(high - low > 1, (low + high) // 2, high)
         enough = sure_after(state, items[rows], middle) >= state.settled
@@ -173,7 +173,7 @@ class Curve:
         return float(np.interp(-target, -self.error, self.labels))
 
 
-def error_curve(state: State, *, factor: float = 1.0, size: int = ITEMS_SAMPLED, law: Dependence | None = None) -> Curve:
+def error_curve(state: State, *, factor: float = 1.0, law: Dependence | None = None) -> Curve:
     """Draw the curve from the items whose class is not known; of very many, from some, taken at even distances.
 
     The error is a share of all items, as `Limit` has it. ``factor`` is by how much the true one is expected to exceed what the
@@ -182,7 +182,7 @@ def error_curve(state: State, *, factor: float = 1.0, size: int = ITEMS_SAMPLED,
     items = np.flatnonzero(~state.known)
     if not len(items):
         return Curve(np.zeros(1), np.zeros(1))
-    chosen = items[:: -(-len(items) // size)]
+    chosen = items[:: -(-len(items) // ITEMS_SAMPLED)]
     sure = look_further(state, chosen, law=law)
     each = len(items) / len(chosen)
     gain, cost = _steps(sure - sure[:, :1])
@@ -258,7 +258,6 @@ def next_items(
     worker: int | None = None,
     allowed: BoolArray | None = None,
     max_per_item: int | None = None,
-    rate: int | None = None,
 ) -> IntArray:
     """Return the codes of the items to label next, the most worthwhile first.
 
@@ -273,8 +272,6 @@ def next_items(
         Items that may be given out, for example those that nobody is working on.
     max_per_item : int, optional
         Labels that an item may have.
-    rate : int, optional
-        A class whose share is to be known, instead of the error.
 
     Examples
     --------
@@ -291,7 +288,7 @@ def next_items(
     if worker is not None:
         same = [worker, *state.copies[state.copies[:, 0] == worker, 1], *state.copies[state.copies[:, 1] == worker, 0]]
         free[state.labels.label_item[np.isin(state.labels.worker, same)]] = False
-    return rank_items(state, np.flatnonzero(free), worker=worker, rate=rate, size=size)
+    return rank_items(state, np.flatnonzero(free), worker=worker, size=size)
 
 
 def worth_of(state: State, items: IntArray) -> list[Worth]:

@@ -19,8 +19,6 @@ from crowdassay.planning.prices import ENDLESS, EXPERT, make_offer
 from crowdassay.planning.state import State
 from crowdassay.planning.stop import CONFIDENCE, Limit, known_needed
 
-LEARNED_FOR = "assay"  # the method whose probabilities the limits were learned with
-
 
 @dataclass(frozen=True, eq=False)
 class Planned:
@@ -82,7 +80,7 @@ class Planned:
         expert = made.worker == EXPERT
         asked, unknown = int((~made.trial & ~expert).sum()), max(int((~state.known).sum()), 1)
         solved = float((1 - state.probability[made.item[expert]]).sum()) / state.labels.n_items
-        after = max(float(np.interp(asked, curve.labels, curve.error)) - solved * self.standing.factor, 0.0)
+        left = float(np.interp(asked, curve.labels, curve.error))
         needed = None if self.target is None or limit is None else curve.labels_for(self.target)
         known = None if limit is None else known_needed(limit, shipped_law(), target=self.target, most=unknown)
         return {
@@ -104,7 +102,7 @@ class Planned:
             "planned_experts": int(expert.sum()),
             "batches": int(made.batch.max(initial=0)),
             "spend": float(made.cost.sum()),
-            "expected_error_after": None if limit is None else after,
+            "expected_error_after": None if limit is None else max(left - solved * limit.factor, 0.0),
             "labels_for_target": needed,
             "spend_for_target": None if needed is None else needed * self.price,
         }
@@ -162,14 +160,19 @@ def plan(
     (10, 10.0)
     """
     check_numbers(budget, target_error, error_cost, max_per_item, batch_size)
-    result = _result_of(fitted)
+    if not isinstance(fitted, Record) and not hasattr(fitted, "result_"):
+        raise ParameterError("A plan is made for a fitted estimator, or for its result; call fit first.")
+    result: Any = fitted if isinstance(fitted, Record) else fitted.result_
     state = State.of_result(result)
     capacity = None
     if workers is not None:
         pairs = workers.items() if isinstance(workers, Mapping) else ((name, ENDLESS) for name in workers)
         capacity = {str(name): int(size) for name, size in pairs}
     state, offer, notes = make_offer(state, capacity=capacity, costs=worker_costs, label_cost=label_cost, expert=expert_cost)
-    code = class_code(state, rate)
+    names = state.labels.class_names
+    if rate is not None and rate not in names:
+        raise ParameterError(f"--rate takes one of the classes ({', '.join(names[:12])}), not '{rate}'.")
+    code = None if rate is None else names.index(rate)
     standing = assess(state, result.insight.error, result.insight.why_no_error)
     made = Plan.of()
     if target_error is None or standing.limit is None or standing.limit.high > target_error:
@@ -193,24 +196,6 @@ def check_numbers(
         raise ParameterError(f"--error-cost must be a positive number, not {error_cost:g}.")
 
 
-def class_code(state: State, name: str | None) -> int | None:
-    """Return the code of a class."""
-    if name is None:
-        return None
-    if name not in state.labels.class_names:
-        raise ParameterError(f"--rate takes one of the classes ({', '.join(state.labels.class_names[:12])}), not '{name}'.")
-    return state.labels.class_names.index(name)
-
-
-def _result_of(fitted: Any) -> Any:
-    """Return the result of whatever was given."""
-    if isinstance(fitted, Record):
-        return fitted
-    if not hasattr(fitted, "result_"):
-        raise ParameterError("A plan is made for a fitted estimator, or for its result; call fit first.")
-    return fitted.result_
-
-
 @dataclass(frozen=True, eq=False)
 class JobStanding:
     """How wrong a job is now, and what more labels would bring.
@@ -220,14 +205,11 @@ class JobStanding:
     limit : Limit or None
         The estimated error and its limits; None where there is no estimate, and a note says why.
     curve : Curve
-    factor : float
-        By how much the error is expected to exceed what the probabilities say.
     notes : list of str
     """
 
     limit: Limit | None
     curve: Curve
-    factor: float
     notes: list[str]
 
 
@@ -242,17 +224,14 @@ def assess(state: State, error: Limit | None, why: str = "") -> JobStanding:
     why : str
         Why there is none.
     """
-    notes = [why] if why else []
-    if error is None:
-        return JobStanding(None, error_curve(state), 1.0, notes)
-    unknown = ~state.known
-    if error.known and unknown.any() and error.known_doubt > np.quantile(1 - row_max(state.posterior[unknown]), 0.75):
+    notes, unknown = [why] if why else [], 1 - row_max(state.posterior[~state.known])
+    if error is not None and error.known and len(unknown) and error.known_doubt > np.quantile(unknown, 0.75):
         held = population()["limit"]["coverage"]["held_of_replays"]["hardest"]
         notes.append(
             f"Most known items are harder than the others. Where only hard ones were known, the limit held in {held:.0%} of "
             f"replays, not {CONFIDENCE:.0%}; know some items taken at random."
         )
-    return JobStanding(error, error_curve(state, factor=error.factor), error.factor, notes)
+    return JobStanding(error, error_curve(state, factor=1.0 if error is None else error.factor), notes)
 
 
 def curve_records(standing: JobStanding, *, cost: float = 1.0) -> list[dict[str, Any]]:

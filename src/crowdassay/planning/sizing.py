@@ -115,7 +115,16 @@ def size_job(
     >>> few.error > many.error, few.error_low < few.error < few.error_high
     (True, True)
     """
-    _check(n_items, n_classes, like, target_error, cost)
+    if not 1 <= n_items <= LARGEST_JOB:
+        raise ParameterError(f"--items must be a whole number from 1 to {LARGEST_JOB:,}, not {n_items:,}.")
+    if n_classes < 2:
+        raise ParameterError(f"--classes must be at least 2, not {n_classes}.")
+    if like is not None and like not in kinds():
+        raise ParameterError(f"--like takes one of {', '.join(kinds())}, not '{like}'.")
+    if target_error is not None and not 0 < target_error < 1:
+        raise ParameterError(f"--target-error must lie between 0 and 1, such as 0.05, not {target_error:g}.")
+    if not np.isfinite(cost) or cost < 0:
+        raise ParameterError(f"The cost of a label must be a number from 0, not {cost:g}.")
     learned = population()["sizing"]
     level, spread, groups = level_of(learned, like)
     rows = []
@@ -159,16 +168,3 @@ def _advise(rows: list[Size], target: float | None) -> Size | None:
             break
         at += falls.index(max(falls)) + 1
     return rows[at]
-
-
-def _check(n_items: int, n_classes: int, like: str | None, target: float | None, cost: float) -> None:
-    if not 1 <= n_items <= LARGEST_JOB:
-        raise ParameterError(f"--items must be a whole number from 1 to {LARGEST_JOB:,}, not {n_items:,}.")
-    if n_classes < 2:
-        raise ParameterError(f"--classes must be at least 2, not {n_classes}.")
-    if like is not None and like not in kinds():
-        raise ParameterError(f"--like takes one of {', '.join(kinds())}, not '{like}'.")
-    if target is not None and not 0 < target < 1:
-        raise ParameterError(f"--target-error must lie between 0 and 1, such as 0.05, not {target:g}.")
-    if not np.isfinite(cost) or cost < 0:
-        raise ParameterError(f"The cost of a label must be a number from 0, not {cost:g}.")

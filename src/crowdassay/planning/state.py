@@ -61,23 +61,11 @@ class State:
     standing_settled: BoolArray | None = None
 
     @classmethod
-    def of(
-        cls, record: Record, *, crowd: FloatArray | None = None, copies: IntArray | None = None, law: Dependence | None = None
-    ) -> State:
+    def of(cls, record: Record, *, crowd: FloatArray | None = None, law: Dependence | None = None) -> State:
         """Take the state from what a fit found; without ``crowd`` it is the pooled table of all workers."""
-        prior, law = _log_prior(record), law or Dependence()
-        tables, crowd = worker_tables(record.labels, record.posterior, prior, law, crowd)
-        return cls(
-            record.posterior,
-            prior,
-            tables,
-            crowd,
-            record.labels,
-            record.labels.workers,
-            np.empty((0, 2), np.int64) if copies is None else copies,
-            law,
-            record.settled,
-        )
+        prior, law, labels = _log_prior(record), law or Dependence(), record.labels
+        tables, crowd = worker_tables(labels, record.posterior, prior, law, crowd)
+        return cls(record.posterior, prior, tables, crowd, labels, labels.workers, law=law, settled=record.settled)
 
     @classmethod
     def typical(cls, record: Record, crowd: FloatArray) -> State:
@@ -90,8 +78,8 @@ class State:
         """Take the state from a `Result`, with what it says of workers: the crowd's table, and who looks like whose copy."""
         insight = result.insight
         pairs = [(pair.worker, pair.other) for pair in insight.copies[0]]
-        state = cls.of(result, crowd=insight.crowd, copies=np.array(pairs, np.int64).reshape(-1, 2))
-        return replace(state, standing_settled=insight.is_settled)
+        copies = np.array(pairs, np.int64).reshape(-1, 2)
+        return replace(cls.of(result, crowd=insight.crowd), copies=copies, standing_settled=insight.is_settled)
 
     @property
     def n_labels(self) -> IntArray:
@@ -114,11 +102,6 @@ class State:
         if self.standing_settled is not None:
             return self.standing_settled
         return np.asarray(self.known | (self.probability >= self.settled))
-
-    @property
-    def n_seen(self) -> IntArray:
-        """Labels that each worker has given, shape (n_workers,); 0 for those not seen."""
-        return np.bincount(self.labels.worker, minlength=len(self.workers))
 
     @cached_property
     def apart(self) -> FloatArray:

@@ -284,12 +284,11 @@ class Result(Record):
         [{'item': 'a', 'label': 1, 'probability': 1.0, 'tied': False}]
         """
         names = self.facts.report.own_names if own_names else {}
+        table = getattr(self, f"{name}_table")()
         if name in TABLES_OF_ITEMS and not self.place.in_memory:
-            frame = self._table(name)
-            if hasattr(frame, "withColumnsRenamed"):
-                return frame.withColumnsRenamed(renamed(frame.columns, names))
-            return frame if kind is None else to_frame(frame, kind)
-        table = self._table(name) if name in TABLES_OF_ITEMS else getattr(self, f"{name}_table")()
+            if hasattr(table, "withColumnsRenamed"):
+                return table.withColumnsRenamed(renamed(table.columns, names))
+            return table if kind is None else to_frame(table, kind)
         return self._own_frame(table, names, kind)
 
     def soft_labels(self, shape: str = "matrix") -> Any:

@@ -169,59 +169,49 @@ def _run(
     gathered: bool,
     decide: str,
 ) -> tuple[Result, MajorityCheck]:
-    """Solve, and turn the solution into a result."""
-    facts = place.facts
-    if facts.n_classes == 1:
-        solution = Solution(ByVotes(), log_prior=np.zeros(1), n_iter=1, notes=(ONE_CLASS_NOTE,))
-        return _predict_all(method.method, solution, place, place.engine(gathered=gathered, announce=announce), decide)
-    tables = method.count_tables(facts, gathered=gathered)
-    check_memory(facts, *(tables if place.in_memory else (tables[0], 0.0)), posteriors=place.in_memory)
-    if announce is not None and (words := method.slow(facts)) is not None:
-        announce(words)
-    engine = place.engine(gathered=gathered, announce=announce)
-    return _predict_all(method.method, method.solve(engine, progress, start), place, engine, decide)
-
-
-def _predict_all(name: str, solution: Solution, place: Place, engine: Any, decide: str) -> tuple[Result, MajorityCheck]:
-    """Predict all items by a solution: where they are in memory at once, elsewhere block by block when they are asked for."""
+    """Solve, and turn the solution into a result; items are predicted at once in memory, elsewhere when they are asked for."""
+    facts, one_class = place.facts, place.facts.n_classes == 1
+    if not one_class:
+        tables = method.count_tables(facts, gathered=gathered)
+        check_memory(facts, *(tables if place.in_memory else (tables[0], 0.0)), posteriors=place.in_memory)
+        if announce is not None and (words := method.slow(facts)) is not None:
+            announce(words)
+    engine: Any = place.engine(gathered=gathered, announce=announce)
+    only = Solution(ByVotes(), log_prior=np.zeros(1), n_iter=1, notes=(ONE_CLASS_NOTE,))
+    solution = only if one_class else method.solve(engine, progress, start)
     if place.in_memory:
-        result = make_result(name, solution, engine.labels, solution.predict(engine), FittedPlace(place), decide)
+        predicted = solution.predict(engine)
+        result = Result(
+            labels=engine.labels,
+            posterior=predicted.posterior,
+            winners=_winners(predicted, decide, engine.labels),
+            decide=decide,
+            phi=predicted.phi,
+            pairs=predicted.pairs,
+            difficulty=predicted.difficulty,
+            fitted_place=FittedPlace(place),
+            **_worker_values(method.method, solution, predicted.expected),
+        )
         return result, MajorityCheck.of(result)
-    facts = place.facts
     weak_items = solution.model is not None and solution.model.has_weak_items(facts.longest)
+    name = solution.method or method.method
     # A task that can travel.
-    by_block = partial(predict_block, solution.predict, solution.method or name, _item_basis(solution), weak_items, decide)
+    by_block = partial(predict_block, solution.predict, name, _item_basis(solution), weak_items, decide)
     found = two_passes(place, by_block)
     assert found.second.expected is not None
-    workers = _worker_values(name, solution, found.second.expected)
+    workers = _worker_values(method.method, solution, found.second.expected)
     return Result.elsewhere(FittedPlace(place, by_block, found), decide=decide, **workers), found.second.majorities
 
 
-def make_result(
-    name: str, solution: Solution, labels: Labels, predicted: ItemPosterior, fitted_place: FittedPlace, decide: str
-) -> Result:
-    """Return the result of a solution and what it says of the items, which are in memory."""
-    return Result(
-        labels=labels,
-        posterior=predicted.posterior,
-        winners=_winners(predicted, decide, labels),
-        decide=decide,
-        phi=predicted.phi,
-        pairs=predicted.pairs,
-        difficulty=predicted.difficulty,
-        fitted_place=fitted_place,
-        **_worker_values(name, solution, predicted.expected),
-    )
-
-
 def _worker_values(name: str, solution: Solution, expected: FloatArray) -> dict[str, Any]:
-    """Return the attributes of a result that have not the size of the items."""
-    confusion, accuracy = describe_workers(solution, expected)
+    """Return the attributes of a result that have not the size of the items, from the sums over all items."""
+    otherwise = None if solution.sigma is None else np.exp(log_softmax(solution.sigma))
+    confusion, accuracy = normalise(np.maximum(expected, 0.0), otherwise)
     item = _item_basis(solution)
     return {
         "method": solution.method or name,
         "parameters": dict(solution.settings),
-        "confusion": confusion,
+        "confusion": confusion if solution.confusion is None else solution.confusion,
         "accuracy": accuracy,
         "log_prior": solution.log_prior,
         "sigma": solution.sigma,
@@ -249,13 +239,6 @@ def _winners(predicted: ItemPosterior, decide: str, labels: Labels) -> BoolArray
 
 def _item_basis(solution: Solution) -> Basis | None:
     return solution.model.item if solution.model else None
-
-
-def describe_workers(solution: Solution, expected: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return every worker's confusion (n_workers, n_classes, n_classes) and accuracy from the sums over all items."""
-    otherwise = None if solution.sigma is None else np.exp(log_softmax(solution.sigma))
-    confusion, accuracy = normalise(np.maximum(expected, 0.0), otherwise)
-    return confusion if solution.confusion is None else solution.confusion, accuracy
 
 
 def predict_block(

@@ -26,7 +26,8 @@ def summarise(result: Result, method: str, *, ordered: bool = False, money: Mone
     money : Money, optional
         What labels and an expert cost; without, no prices are known.
     """
-    facts, totals = result.place.facts, result.insight.totals
+    facts, insight, totals = result.place.facts, result.insight, result.insight.totals
+    error, then = insight.error, insight.error_after()
     summary: dict[str, Any] = {
         "version": VERSION,
         "method": method,
@@ -45,17 +46,17 @@ def summarise(result: Result, method: str, *, ordered: bool = False, money: Mone
         "n_gold": totals.known,
         "n_settled": totals.settled,
         "settled_from": result.settled,
-        "estimated_error": estimated_error(result),
-        "error_after_answers": error_after_answers(result),
-        "why_no_estimated_error": result.insight.why_no_error or None,
-        "n_likely_right": result.insight.likely_right,
-        "bands": [band.as_dict() for band in result.insight.bands],
+        "estimated_error": None if error is None else {"rate": error.error, "low": error.low, "high": error.high},
+        "error_after_answers": None if then is None else {"answers": NEXT_ANSWERS, "low": then.low, "high": then.high},
+        "why_no_estimated_error": insight.why_no_error or None,
+        "n_likely_right": insight.likely_right,
+        "bands": [band.as_dict() for band in insight.bands],
         "mean_probability": totals.probability / totals.items,
         "import_report": facts.report.as_dict(),
         "flagged_workers": flagged_workers(result),
-        "next_steps": next_steps(result.insight, money),
+        "next_steps": next_steps(insight, money),
         "cost": (money or result.money()).as_dict(),
-        "notes": list(dict.fromkeys([*result.insight.notes, *result.notes])),
+        "notes": list(dict.fromkeys([*insight.notes, *result.notes])),
     }
     if result.selection is not None:
         summary["selection"] = result.selection
@@ -64,21 +65,9 @@ def summarise(result: Result, method: str, *, ordered: bool = False, money: Mone
             f"Not converged after {counted(result.n_iter, 'iteration')}: the result is usable but not final; raise --max-iter."
         )
     if result.place.truth_counts is not None:
-        summary |= result.insight.against.score.measures(facts, ordered=ordered or result.decide != LIKELIEST)
+        summary |= insight.against.score.measures(facts, ordered=ordered or result.decide != LIKELIEST)
         summary["truth_items_without_labels"] = result.place.truth_counts["unknown_items"]
     return summary
-
-
-def estimated_error(result: Result) -> dict[str, float] | None:
-    """Return the expected share of wrong labels with its 90 % limits; None where there is no estimate."""
-    error = result.insight.error
-    return None if error is None else {"rate": error.error, "low": error.low, "high": error.high}
-
-
-def error_after_answers(result: Result) -> dict[str, float | int] | None:
-    """Return to what limits further answers of an expert would narrow the error; None where there is no estimate."""
-    then = result.insight.error_after()
-    return None if then is None else {"answers": NEXT_ANSWERS, "low": then.low, "high": then.high}
 
 
 def flagged_workers(result: Result) -> list[dict[str, Any]]:

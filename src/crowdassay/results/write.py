@@ -21,6 +21,7 @@ from crowdassay.labels.databases.home import POSTGRES_SCHEMES, Home, PostgresHom
 from crowdassay.labels.folder import RESULT_FILES, SUMMARY, check_writable, output_path, replacing_folder
 from crowdassay.labels.write import table_files, write_json
 from crowdassay.results.result import TABLES_OF_ITEMS, Result, item_table
+from crowdassay.tables import undefined
 
 DATABASE_SCHEMES = ("sqlite://", *POSTGRES_SCHEMES)
 TABLE_PREFIX = "crowdassay_"
@@ -109,14 +110,17 @@ def write_database(result: Result, summary: dict[str, Any], place: DatabaseTable
         False where the very same result was there already.
     """
     home, prefix = open_home(place)
-    tables = {
-        "labels": result.labels_table(),
-        "items": _narrow(result.items_table()),
-        "workers": _narrow(result.workers_table()),
-    }
+    tables = {"labels": result.labels_table(), "items": result.items_table(), "workers": result.workers_table()}
+    by_class = ("confusion", "sigma", "tau")  # a column for each pair of classes: more than databases have
+    for name, table in tables.items():
+        tables[name] = table.select([column for column in table.column_names if not column.startswith(by_class)])
     kept = {name: value for name, value in summary.items() if name != "seconds"}
     text = json.dumps(kept, default=str, sort_keys=True, ensure_ascii=False)
-    mark = _digest(tables.values(), text)
+    digest = hashlib.sha256(text.encode())
+    for table in tables.values():
+        for row in _rows(table):
+            digest.update(repr(row).encode())
+    mark = digest.hexdigest()
     with home.write() as session:
         if MARKER_TABLE not in home.tables(session):
             columns = "prefix TEXT PRIMARY KEY, digest TEXT NOT NULL, written TEXT NOT NULL, summary TEXT NOT NULL"
@@ -171,7 +175,8 @@ def _replace(session: Session, name: str, columns: list[tuple[str, str]], rows: 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     for batch in table.to_batches(max_chunksize=ROWS_INSERTED):
-        yield from zip(*(map(_plain, column.to_pylist()) for column in batch.columns), strict=True)
+        columns = [column.to_pylist() for column in batch.columns]
+        yield from (tuple(None if undefined(value) else value for value in row) for row in zip(*columns, strict=True))
 
 
 def _posterior(result: Result) -> Iterator[tuple[str, str, float]]:
@@ -183,22 +188,5 @@ def _posterior(result: Result) -> Iterator[tuple[str, str, float]]:
             yield from ((str(item), name, p) for name, p in zip(classes, row, strict=True))
 
 
-def _narrow(table: pa.Table) -> pa.Table:
-    """Leave out the columns that there is one of for each class or pair of classes: databases have few columns."""
-    return table.select([name for name in table.column_names if not name.startswith(("confusion", "sigma", "tau"))])
-
-
 def _type(name: str) -> str:
     return SQL_TYPES.get(name, "BIGINT" if name.startswith(("int", "uint")) else "TEXT")
-
-
-def _plain(value: object) -> object:
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - NaN
-
-
-def _digest(tables: Iterable[pa.Table], text: str) -> str:
-    digest = hashlib.sha256(text.encode())
-    for table in tables:
-        for row in _rows(table):
-            digest.update(repr(row).encode())
-    return digest.hexdigest()

@@ -28,17 +28,14 @@ CLASS_COLOURS = [
 INK = "currentColor"
 PAGE_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
+WRITTEN = {"labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": "normal"}
 CHART_LOOK: dict[str, Any] = {
     "background": None,
     "font": PAGE_FONT,
     "view": {"stroke": None},
     "title": {"color": INK, "fontSize": 14, "fontWeight": 600, "anchor": "start", "offset": 12},
     "axis": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 11,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
+        **WRITTEN,
         "titlePadding": 8,
         "labelOpacity": 0.75,
         "titleOpacity": 0.9,
@@ -50,17 +47,7 @@ CHART_LOOK: dict[str, Any] = {
         "gridOpacity": 0.1,
         "labelLimit": 160,
     },
-    "legend": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 11,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-        "orient": "top",
-        "symbolType": "circle",
-        "symbolOpacity": 1,
-        "columns": 4,
-    },
+    "legend": {**WRITTEN, "orient": "top", "symbolType": "circle", "symbolOpacity": 1, "columns": 4},
     "text": {"color": INK, "fontSize": 11},
     "rule": {"color": INK},
 }
@@ -93,9 +80,9 @@ class Chart:
         if path.suffix == ".json":
             write_json(self.spec, path)
         elif path.suffix == ".html":
-            from crowdassay.results.report.page import chart_page  # noqa: PLC0415  a page is made of charts
+            from crowdassay.results.report.page import CHART_PAGE, render  # noqa: PLC0415  a page is made of charts
 
-            write_bytes(chart_page(self).encode(), path)
+            write_bytes(render(CHART_PAGE, {"one": self}, self.spec["title"], note=self.note).encode(), path)
         else:
             save_chart(self.spec, path)
 

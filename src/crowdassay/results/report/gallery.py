@@ -12,8 +12,7 @@ from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.items import PROBABILITY_BINS, disputed
-from crowdassay.findings.scores import Against, calibration, without_gold
-from crowdassay.labels.truth import match_truth
+from crowdassay.findings.scores import Against, calibration, truth_codes, without_gold
 from crowdassay.labels.values import counted
 from crowdassay.planning.plan import assess, curve_records
 from crowdassay.planning.state import State
@@ -103,7 +102,9 @@ class Gallery:
             action="what to do", evidence="why",
         )  # fmt: skip
         along, other = ("x", "y") if by_name else ("y", "x")
-        place = {other: _named_workers(rows) if by_name else _by_labels(rows), "color": coloured("action", present)}
+        names = [row["worker"] for row in sorted(rows, key=lambda row: row["place"])]  # a row for each, the most accurate first
+        axis = numbered("place", names, sort="descending", labelLimit=200, grid=False) if by_name else _by_labels(rows)
+        place = {other: axis, "color": coloured("action", present)}
         faint = min(0.45, max(0.1, 45 / max(len(rows), 1)))  # not a wall
         layers = with_intervals(place, share("accuracy", "accuracy"), hover, along, width=1.5, opacity=faint)
         if n_labels := sum(row["labels"] for row in rows):
@@ -301,10 +302,14 @@ class Gallery:
 
     def page(self, against: Against | None) -> dict[str, Chart | None]:
         """Return the charts of the report by the name of their place on the page; ``against`` compares with a truth."""
-        insight, disputed_items = self.insight, self.items()
+        insight, disputed_items, confusion = self.insight, self.items(), self.confusion()
+        if chosen := confusion.spec.get("params"):  # paper shows no box: the name of the worker stands above the chart
+            names = [f"Answers of {name}" for name in chosen[0]["bind"]["labels"]]
+            title = {"text": {"expr": f"{json.dumps(names)}[chosen]"}}
+            confusion = Chart({**confusion.spec, "title": title}, confusion.note)
         drawn: dict[str, Chart | None] = {
             "confidence": self.confidence(),
-            "confusion": _named_for_paper(self.confusion()),
+            "confusion": confusion,
             "classes": self._class_shares(None if against is None else against.cells.sum(axis=1)),
             "workers": self.workers() if insight.estimable.any() else None,
             "items": disputed_items if disputed_items.records else None,
@@ -326,15 +331,7 @@ class Gallery:
             raise ParameterError(
                 "These labels are not in memory: give the truth where they are read, and it is compared there."
             )
-        if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
-            return truth
-        return None if truth is None else match_truth(labels, truth)[0]
-
-
-def _named_workers(records: Records) -> Spec:
-    """Return an axis with a row for each worker, the most accurate first."""
-    names = [record["worker"] for record in sorted(records, key=lambda record: record["place"])]
-    return numbered("place", names, sort="descending", labelLimit=200, grid=False)
+        return None if truth is None else truth_codes(labels, truth)[0]
 
 
 def _by_labels(records: Records) -> Spec:
@@ -346,12 +343,3 @@ def _by_labels(records: Records) -> Spec:
     scale = {"type": "log" if most > 5 * least else "linear", "domain": [least * 0.8, most * 1.2], "nice": False}
     axis = {"format": ",.0f", "tickCount": 6, "labelOverlap": True}
     return number("at", "labels given", scale=scale, axis=axis)
-
-
-def _named_for_paper(chart: Chart) -> Chart:
-    """Return the chart with the name of the worker chosen above the chart, which paper shows without the box to choose from."""
-    chosen = chart.spec.get("params")
-    if not chosen:
-        return chart
-    names = [f"Answers of {name}" for name in chosen[0]["bind"]["labels"]]
-    return Chart({**chart.spec, "title": {"text": {"expr": f"{json.dumps(names)}[chosen]"}}}, chart.note)

@@ -14,7 +14,7 @@ from crowdassay.findings.tables import ITEMS
 from crowdassay.findings.verdicts import ACTION_ORDER
 from crowdassay.labels.record import LIKELIEST
 from crowdassay.labels.values import counted
-from crowdassay.results.report.chart import ACTION_COLOURS, Chart, render_svg
+from crowdassay.results.report.chart import ACTION_COLOURS, render_svg
 from crowdassay.results.report.gallery import Gallery
 from crowdassay.results.report.overview import cards, worth_knowing
 from crowdassay.tables import Column
@@ -35,22 +35,23 @@ def result_html(insight: Insight) -> str:
         f"<div><b>{escape(method)}</b>: {counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}</div>"
     )
-    boxes = "".join(_box(card["title"], card["value"], card["text"]) for card in cards(insight, None))
+    boxes = "".join(
+        f"<div style='{BOX}'><div style='{SMALLER}'>{escape(card['title'])}</div>"
+        f"<div style='font-size:1.5em;font-weight:600'>{escape(card['value'])}</div>"
+        f"<div style='{SMALLER}'>{escape(card['text'])}</div></div>"
+        for card in cards(insight, None)
+    )
     told = worth_knowing((*insight.record.notes, *insight.notes))
     notes = "".join(f"<div style='{SMALLER}'>{escape(note)}</div>" for note in told)
-    charts = "".join(f"<div style='overflow-x:auto'>{drawing}</div>" for drawing in _drawings(insight))
+    charts, gallery = "", Gallery(insight)
+    with suppress(CrowdassayError):  # where what draws them is not installed
+        for chart in [*([gallery.workers()] if insight.estimable.any() else []), gallery.confidence()]:
+            charts += f"<div style='overflow-x:auto'>{render_svg({**chart.spec, 'width': CHART_WIDTH})}</div>"
     return (
         f"<div class='crowdassay' style='display:flex;flex-direction:column;gap:.7rem;max-width:64rem'>{head}"
         f"<div style='display:flex;flex-wrap:wrap;gap:.6rem'>{boxes}</div>"
         f"{_attention(insight)}<div style='display:flex;flex-wrap:wrap;gap:1rem'>{charts}</div>"
         f"<details><summary>The {ROWS_IN_NOTEBOOK} least sure items</summary>{_least_sure(insight)}</details>{notes}</div>"
-    )
-
-
-def _box(title: str, value: str, text: str) -> str:
-    return (
-        f"<div style='{BOX}'><div style='{SMALLER}'>{escape(title)}</div>"
-        f"<div style='font-size:1.5em;font-weight:600'>{escape(value)}</div><div style='{SMALLER}'>{escape(text)}</div></div>"
     )
 
 
@@ -64,16 +65,6 @@ def _attention(insight: Insight) -> str:
     )
     more = len(insight.attention) - len(chosen)
     return f"<div>{lines}{f'<div>and {more:,} more.</div>' if more else ''}</div>" if lines else ""
-
-
-def _drawings(insight: Insight) -> list[str]:
-    """Draw the charts of workers and of probabilities; none where what draws them is not installed."""
-    drawings, gallery = [], Gallery(insight)
-    with suppress(CrowdassayError):
-        shown: list[Chart] = [*([gallery.workers()] if insight.estimable.any() else []), gallery.confidence()]
-        for chart in shown:
-            drawings.append(render_svg({**chart.spec, "width": CHART_WIDTH}))
-    return drawings
 
 
 def _least_sure(insight: Insight) -> str:

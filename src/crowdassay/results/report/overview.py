@@ -24,7 +24,10 @@ IN_BRACKETS, COMMAND_OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compil
 
 def cards(insight: Insight, against: Against | None, money: Money | None = None) -> list[dict[str, str]]:
     """Return a question, a figure, a tone and a sentence for each card."""
-    four = [_known(insight), _wrong(insight, against), _attention(insight), _cost(money or count_money(insight))]
+    money = money or count_money(insight)
+    tone = "bad" if money.chance else ""
+    cost = card("What will it cost?", headline(money), " ".join(worth_knowing([advice(money)])), tone)
+    four = [_known(insight), _wrong(insight, against), _attention(insight), cost]
     gold_warning = insight.record.gold_warning
     return [*four, card("Known items", "contradict the crowd", gold_warning, "bad")] if gold_warning else four
 
@@ -71,10 +74,6 @@ def _by_action(insight: Insight) -> dict[str, list[int]]:
     """Return the workers who need attention by what to do with them, the most urgent first."""
     chosen = {action: [i for i in insight.attention if insight.actions[i] == action] for action in VERBS}
     return {action: workers for action, workers in chosen.items() if workers}
-
-
-def _cost(money: Money) -> dict[str, str]:
-    return card("What will it cost?", headline(money), " ".join(worth_knowing([advice(money)])), "bad" if money.chance else "")
 
 
 def costs(money: Money) -> Section:
@@ -132,7 +131,10 @@ def next_steps(insight: Insight, money: Money | None = None) -> list[str]:
         steps.append("Check the question and its instructions: these labels agree no better than chance.")
         return steps
     money = money or count_money(insight)
-    ask = _labels_to_ask(insight, money)
+    ask = []
+    if money.open_items and money.alone != money.open_items:  # something is open, and labels can be compared
+        open_items = f"{counted(money.open_items, 'item is', 'items are')} not settled yet."
+        ask = [f"{' '.join(worth_knowing([advice(money)]))} {open_items}"]
     if money.way(Ask.KNOWN) is not None:  # until something is known, nothing else says how far to trust all the rest
         steps, ask = [*steps, *ask], []
     for action, chosen in _by_action(insight).items():
@@ -146,11 +148,3 @@ def next_steps(insight: Insight, money: Money | None = None) -> list[str]:
     if not insight.record.converged:
         steps.append("Run the analysis again and let it go on for longer: it was stopped before it had finished.")
     return steps or ["Nothing. Every item is settled and no worker stands out."]
-
-
-def _labels_to_ask(insight: Insight, money: Money) -> list[str]:
-    """Return what to ask for, where something is open and labels can be compared."""
-    if not money.open_items or money.alone == money.open_items:
-        return []
-    open_items = f"{counted(money.open_items, 'item is', 'items are')} not settled yet."
-    return [f"{' '.join(worth_knowing([advice(money)]))} {open_items}"]

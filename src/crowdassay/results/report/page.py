@@ -64,23 +64,18 @@ class Findings:
     def html(self) -> str:
         """Return the page."""
         values = {name: getattr(self, name) for name in ("subtitle", "sections", "notes", "cards")}
-        return render(asset(self.template), on_page(self.charts), self.title, **values, **self.more)
+        charts = {}
+        for name, chart in self.charts.items():  # without titles, as the page has headings, and as wide as the page
+            if chart is not None:
+                spec = {key: value for key, value in chart.spec.items() if key != "title" or isinstance(value, dict)}
+                charts[name] = Chart(spec if name in SQUARE_CHARTS else {**spec, "width": "container"}, chart.note)
+        return render(asset(self.template), charts, self.title, **values, **self.more)
 
 
 def write_findings(findings: Findings, path: Path) -> None:
     """Write the page as one HTML file that opens offline."""
     check_report(path)
     write_bytes(findings.html().encode(), path)
-
-
-def on_page(charts: Mapping[str, Chart | None]) -> dict[str, Chart]:
-    """Return the charts of a page without their titles, as the page has headings, and as wide as the page."""
-    done = {}
-    for name, chart in charts.items():
-        if chart is not None:
-            spec = {key: value for key, value in chart.spec.items() if key != "title" or isinstance(value, dict)}
-            done[name] = Chart(spec if name in SQUARE_CHARTS else {**spec, "width": "container"}, chart.note)
-    return done
 
 
 def render(template: str, charts: dict[str, Chart], title: str, /, **values: object) -> str:
@@ -116,11 +111,6 @@ def templates() -> Any:
     except ImportError as error:
         raise MissingExtraError("The report needs the extra 'report': pip install 'crowdassay[report]'.") from error
     return jinja2
-
-
-def chart_page(chart: Chart) -> str:
-    """Return a page with one chart."""
-    return render(CHART_PAGE, {"one": chart}, chart.spec["title"], note=chart.note)
 
 
 def compiled(chart: Chart) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from crowdassay.findings.disputes import said
 from crowdassay.findings.insight import Insight
-from crowdassay.findings.items import hardest, hardness
+from crowdassay.findings.items import hardest
 from crowdassay.findings.money import Ask, Money, in_order
 from crowdassay.findings.verdicts import ACTION_ORDER, NOT_ESTIMABLE, UNKNOWN, shown_seconds
 from crowdassay.labels.record import LIKELIEST
@@ -229,29 +229,20 @@ def model_facts(insight: Insight) -> dict[str, str]:
     return {"text": text + ".", "selection": "" if chosen is None else f"Chosen by {chosen['criterion']}: {chosen['best']}."}
 
 
-def shown_items(insight: Insight, money: Money) -> list[int]:
-    """Return the codes of the items that a report shows."""
-    hard = [int(j) for j in np.argsort(-hardness(insight.record), kind="stable")[:ROWS_ON_PAGE]]
-    rows = in_order(insight, money)
-    lists = [[worth.item for worth, one, _ in rows if one == ask][:ROWS_ON_PAGE] for ask in LISTS]
-    return list(dict.fromkeys([*chain(*lists), *hard]))
-
-
-def as_contents(values: Mapping[Any, Any], folder: Path | None = None) -> Contents:
-    """Return what items hold, from a mapping of item to text, or to the file of a picture in some folder.
-
-    A picture at an address of the web stays an address: a page loads nothing from elsewhere.
-    """
-    return {item: _content(value, folder) for item, value in values.items() if value is not None and str(value).strip()}
-
-
 def shown_contents(insight: Insight, money: Money, contents: Mapping[Any, Any], folder: Path | None = None) -> Contents:
-    """Return what is known of the items that a report shows: what was handed over, and else what the labels came with."""
+    """Return what is known of the items that a report shows: what was handed over, and else what the labels came with.
+
+    ``contents`` are texts, or files of pictures in a folder, by item. A picture at an address of the web stays an address: a
+    page loads nothing from elsewhere.
+    """
     labels, texts = insight.record.labels, insight.record.labels.item_text
-    known: dict[Any, Any] = {}
+    known = dict(contents)
     if texts is not None:
-        known = {labels.items[j].as_py(): texts[j].as_py() for j in shown_items(insight, money)}
-    return as_contents({**known, **contents}, folder)
+        rows = in_order(insight, money)
+        lists = [[worth.item for worth, one, _ in rows if one == ask][:ROWS_ON_PAGE] for ask in LISTS]
+        for j in {*chain(*lists), *hardest(insight.record, ROWS_ON_PAGE).tolist()}:
+            known.setdefault(labels.items[j].as_py(), texts[j].as_py())
+    return {item: _content(value, folder) for item, value in known.items() if value is not None and str(value).strip()}
 
 
 def _content(value: object, folder: Path | None) -> Content:

@@ -13,9 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import FloatArray, IntArray
-from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import ANY_FRAME
-from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.models.family import LARGEST_PENALTY
 from crowdassay.planning.stop import DOUBTS
 from crowdassay.solvers.assay.pool import ItemMember, Pool
@@ -59,17 +57,15 @@ def read_pool(head: dict[str, Any], workers: pa.Table, sigma: FloatArray | None)
     values: dict[str, Any] = {ours: np.array(plain[name], float)[()] for name, ours in POOL_SETTINGS.items()}
     if values["stranger"].shape != square or values["offset"].shape != square[:1] or values["bias"].shape != square[:1]:
         raise ValueError("a pool of another size")
-    items, effects = plain["items"], to_array(workers["effects"], square)
+    items = plain["items"]
     if items is not None:
-        check(effects is not None)
-        assert effects is not None
+        effects = filled(workers["effects"], square)
         items = ItemMember(
             effects, np.array(items["log_prior"], float), *(float(items[name]) for name in ("precision", "gate", "weight"))
         )
-    label_weight, precision, believed = (to_array(workers[name], ()) for name in ("voice", "precision", "trust"))
-    check(label_weight is not None)
-    assert label_weight is not None
-    pool = Pool(tables=sigma, label_weight=label_weight, items=items, precision=precision, trust=believed, **values)
+    precision, believed = (to_array(workers[name], ()) for name in ("precision", "trust"))
+    weight = filled(workers["voice"], ())
+    pool = Pool(tables=sigma, label_weight=weight, items=items, precision=precision, trust=believed, **values)
     check_pool(pool)
     return pool
 
@@ -81,12 +77,11 @@ def checked_rows(checked: IntArray | None) -> list[list[int]] | None:
     return [[int(level), *map(int, checked[level])] for level in np.flatnonzero(checked.any(axis=1))]
 
 
-def read_checked(rows: object) -> IntArray | None:
+def read_checked(rows: Any) -> IntArray | None:
     """Return the counts of known items that were checked; None where a model has none, as older ones have."""
     if rows is None:
         return None
     check(isinstance(rows, list))
-    assert isinstance(rows, list)
     checked = np.zeros((len(DOUBTS), 2), np.int64)
     for row in rows:
         check(isinstance(row, list) and len(row) == 3 and all(map(is_count, row)) and row[0] < len(DOUBTS))
@@ -118,6 +113,14 @@ def to_array(column: pa.ChunkedArray, shape: tuple[int, ...]) -> FloatArray | No
     check(pa.types.is_floating(whole.type.value_type) and not whole.flatten().null_count)
     inner = shape if shape != (-1,) else (width,)
     return np.array(whole.flatten().to_numpy(zero_copy_only=False)).reshape(len(whole), *inner)
+
+
+def filled(column: pa.ChunkedArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return a column that must hold something as an array, see `to_array`."""
+    values = to_array(column, shape)
+    if values is None:
+        raise ValueError("a column without values")
+    return values
 
 
 def check(good: object) -> None:
@@ -164,24 +167,17 @@ def read_names(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks()
 
 
-def check_labels(labels: Labels) -> None:
-    """Check what `Labels` takes from those who know what they do."""
-    check(labels.n_labels > 0 and labels.n_classes <= MAX_CLASSES and len(set(labels.class_names)) == labels.n_classes)
-    check(labels.report.rows_kept <= labels.report.rows_read)
-
-
-def check_result(arrays: dict[str, FloatArray | None]) -> None:
+def check_result(
+    *, posterior: FloatArray, confusion: FloatArray, accuracy: FloatArray, sigma: FloatArray | None,
+    log_prior: FloatArray | None, known: FloatArray | None, phi: FloatArray | None, difficulty: FloatArray | None,
+) -> None:  # fmt: skip
     """Check the arrays of a result: probabilities are between 0 and 1 and add up, logarithms are numbers or minus infinity."""
-    posterior, confusion, accuracy = arrays["posterior"], arrays["confusion"], arrays["accuracy"]
-    check(posterior is not None and confusion is not None and accuracy is not None)
-    assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
     for shares in (posterior, confusion):
-        check(is_share(shares) and np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
+        check(is_share(shares) and adds_up(shares))
     check(is_share(accuracy[~np.isnan(accuracy)]))  # a worker without labels has none
-    for name in ("sigma", "log_prior"):
-        values = arrays[name]
-        check(values is None or is_finite(values) or is_share_of_one(values))
-    known, phi, difficulty = arrays["known"], arrays["phi"], arrays["difficulty"]
+    for values in (sigma, log_prior):
+        # Logarithms of probabilities that add up to one, some of them perhaps of nothing.
+        check(values is None or is_finite(values) or (np.all(values <= SUM_TOLERANCE) and adds_up(np.exp(values))))
     check(known is None or (np.isfinite(known).all() and np.all(known[:, 1] <= known[:, 0]) and np.all(known >= 0)))
     check(phi is None or np.isfinite(phi).all())
     check(difficulty is None or is_share(difficulty))
@@ -208,9 +204,9 @@ def is_finite(values: FloatArray) -> bool:
     return bool(np.all(np.abs(values) <= LARGEST_PENALTY))
 
 
-def is_share_of_one(values: FloatArray) -> bool:
-    """Return whether values are logarithms of probabilities that add up to one, some of them perhaps of nothing."""
-    return bool(np.all(values <= SUM_TOLERANCE)) and bool(np.all(np.abs(np.exp(values).sum(axis=-1) - 1) <= SUM_TOLERANCE))
+def adds_up(shares: FloatArray) -> bool:
+    """Return whether the values of every row add up to one, up to rounding."""
+    return bool(np.all(np.abs(shares.sum(axis=-1) - 1) <= SUM_TOLERANCE))
 
 
 def is_share(values: FloatArray) -> bool:

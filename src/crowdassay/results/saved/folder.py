@@ -24,14 +24,15 @@ from crowdassay.labels.record import DECISIONS, LIKELIEST, class_values, decide_
 from crowdassay.labels.report import MAX_CLASSES, ImportReport
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.labels.write import write_json
+from crowdassay.notes import NoteKind, kind_of
 from crowdassay.results.parameters import check_types
 from crowdassay.results.result import Result
 from crowdassay.results.saved.contents import (
     check,
     check_head,
-    check_labels,
     check_result,
     checked_rows,
+    filled,
     is_share,
     pool_columns,
     pool_settings,
@@ -42,7 +43,7 @@ from crowdassay.results.saved.contents import (
     to_array,
     to_column,
 )
-from crowdassay.results.saved.pseudonyms import kinds_to_save, saved_notes
+from crowdassay.results.saved.pseudonyms import saved_notes
 
 FORMAT, FORMAT_VERSION = "crowdassay-model", 1
 MODEL_PARTS = ("classes.parquet", "workers.parquet", "items.parquet", "labels.parquet")
@@ -82,7 +83,7 @@ def save_model(estimator: Any, folder: str | Path) -> None:
     }
     if result.fallback is not None:
         head["fallback"] = named_settings(result.fallback)
-    if kinds := kinds_to_save(labels.report.notes):
+    if kinds := {str(note): str(kind_of(note)) for note in labels.report.notes if kind_of(note) is not NoteKind.PLAIN}:
         head["note_kinds"] = kinds
     tables = {
         "classes.parquet": {"class": labels.classes, "log_prior": to_column(result.log_prior, labels.n_classes)},
@@ -131,26 +132,7 @@ def named_settings(model: HasSettings) -> dict[str, Any]:
 
 
 def read_model(folder: str | Path, kinds: Mapping[str, type]) -> Any:
-    """Read a fitted estimator from a folder that `save_model` wrote; anything else is refused.
-
-    Parameters
-    ----------
-    folder : str or Path
-    kinds : mapping of str to type
-        The estimators by the names of their classes.
-
-    Returns
-    -------
-    estimator
-        Fitted: it predicts, takes new labels by `partial_fit` and goes on by `refit`.
-
-    Raises
-    ------
-    FileError
-        If there is no model.
-    DataError
-        If it is damaged, was changed, or comes from a newer version.
-    """
+    """Read a fitted estimator, one of ``kinds`` by name, from a folder that `save_model` wrote: see `crowdassay.load`."""
     refuse_odd_path(folder)
     folder = Path(folder)
     head = read_head(folder)
@@ -174,16 +156,10 @@ def assembling(folder: Path) -> Iterator[None]:
 
 def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.Table], folder: Path) -> Any:
     check_head(head)
-    estimator = rebuild(head, kinds, folder)
-    check_types(estimator)
-    instead = head.get("fallback")
+    estimator, instead = rebuild(head, kinds, folder), head.get("fallback")
     fallback = None if instead is None else rebuild(instead, kinds, folder)
-    if fallback is not None:
-        check_types(fallback)
     classes, workers, items, codes = tables
-    report = dict(head["report"])
-    rows_read, rows_kept = report.pop("rows_read"), report.pop("rows_kept")
-    report["notes"] = saved_notes(report["notes"], head.get("note_kinds", {}))
+    report = {**head["report"], "notes": saved_notes(head["report"]["notes"], head.get("note_kinds", {}))}
     starts = np.zeros(len(items) + 1, np.int64)
     np.cumsum(read_codes(items["n_labels"]), out=starts[1:])
     what, known = read_codes(codes["label"]), read_codes(items["gold"], least=-1)
@@ -197,41 +173,38 @@ def _assemble(head: dict[str, Any], kinds: Mapping[str, type], tables: list[pa.T
             read_names(workers["worker"]),
             read_names(classes["class"]),
             known.astype(np.int32),
-            ImportReport(**report, rows_read=int(rows_read), rows_kept=int(rows_kept)),
+            ImportReport(**report),
             head["frame"],
         )
     except DataError as error:  # says what is wrong with the codes; the caller says where
         raise ValueError(str(error)) from error
-    check_labels(labels)
+    # What `Labels` takes from those who know what they do.
+    check(labels.n_labels > 0 and len(set(labels.class_names)) == labels.n_classes)
+    check(labels.report.rows_kept <= labels.report.rows_read)
     square = (labels.n_classes, labels.n_classes)
-    posterior = to_array(items["posterior"], (labels.n_classes,))
-    confusion = to_array(workers["confusion"], square)
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value := head[name], list) else value for name in RESULT_SETTINGS}
     plain |= {"gold_warning": head["doubt"], "checked": read_checked(head.get("checked"))}
-    sigma = to_array(workers["sigma"], square)
     arrays: dict[str, Any] = {
+        "posterior": filled(items["posterior"], (labels.n_classes,)),
+        "confusion": filled(workers["confusion"], square),
+        "accuracy": filled(workers["accuracy"], ()),
         "log_prior": to_array(classes["log_prior"], ()),
-        "sigma": sigma,
+        "sigma": to_array(workers["sigma"], square),
         "known": to_array(workers["known"], (2,)),
         "phi": to_array(items["phi"], (-1,)),
         "difficulty": to_array(items["difficulty"], ()),
     }
-    accuracy = to_array(workers["accuracy"], ())
-    check_result({**arrays, "posterior": posterior, "confusion": confusion, "accuracy": accuracy})
-    assert posterior is not None and confusion is not None and accuracy is not None  # noqa: PT018
+    check_result(**arrays)
     decide = head.get("decide", LIKELIEST)
     check(decide in DECISIONS)
-    pool = read_pool(head, workers, sigma)
+    pool = read_pool(head, workers, arrays["sigma"])
     if pool is not None:
         estimator.__dict__["pool_"] = pool
     estimator.result_ = Result(
         labels,
         head["method"],
         {**head["parameters"]},
-        posterior,
-        decide_classes(posterior, decide, class_values(labels)),
-        confusion,
-        accuracy,
+        winners=decide_classes(arrays["posterior"], decide, class_values(labels)),
         expand=(fallback or estimator)._expander(labels),
         fallback=fallback,
         decide=decide,
@@ -304,11 +277,13 @@ def read_part(folder: Path, name: str, digests: dict[str, str]) -> pa.Table:
 
 
 def rebuild(head: dict[str, Any], kinds: Mapping[str, type], folder: Path) -> Any:
-    """Return the model with its settings, not fitted."""
+    """Return the model with its settings, which are checked; it is not fitted."""
     if head["estimator"] not in kinds:
         raise DataError(f"The model in {shown_file(folder)} is a {shown(head['estimator'])}, which this version does not know.")
     settings = {name: tuple(value) if isinstance(value, list) else value for name, value in head["settings"].items()}
-    return kinds[head["estimator"]](**settings)
+    model = kinds[head["estimator"]](**settings)
+    check_types(model)
+    return model
 
 
 def _is_plain(value: object) -> bool:

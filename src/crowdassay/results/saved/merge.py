@@ -66,7 +66,10 @@ def sift(old: Labels, new: Labels, repeats: str = "keep") -> Sifted:
     if repeats == "last":
         gone = np.isin(old_pair, pair[met])
     left_out = int(met.sum()) if repeats == "first" else 0
-    return Sifted(_without(old, gone) if gone.any() else old, _some(new, keep), int(known.sum()), left_out, int(gone.sum()))
+    if gone.any():  # all items and workers are kept
+        sizes = np.bincount(old.label_item[~gone], minlength=old.n_items)
+        old = replace(old, starts=np.append(0, np.cumsum(sizes)), worker=old.worker[~gone], label=old.label[~gone])
+    return Sifted(old, _some(new, keep), int(known.sum()), left_out, int(gone.sum()))
 
 
 def _known(new: IntArray, old: IntArray) -> BoolArray:
@@ -101,13 +104,6 @@ def _some(labels: Labels, keep: BoolArray) -> Labels | None:
         frame=labels.frame,
     )
     return some.with_gold(labels.gold[items].astype(np.int64)) if (labels.gold[items] >= 0).any() else some
-
-
-def _without(labels: Labels, gone: BoolArray) -> Labels:
-    """Return labels less some, all items and workers kept."""
-    sizes = np.bincount(labels.label_item[~gone], minlength=labels.n_items)
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    return replace(labels, starts=starts, worker=labels.worker[~gone], label=labels.label[~gone])
 
 
 def merge(old: Labels, new: Labels) -> tuple[Labels, IntArray]:

@@ -21,11 +21,6 @@ SENTENCES_BEFORE_KINDS = {
 PSEUDONYMISED = frozenset({NoteKind.PSEUDONYMS, NoteKind.FORGOTTEN})
 
 
-def kinds_to_save(notes: Iterable[str]) -> dict[str, str]:
-    """Return the kind of every note that has one, by its text, as a saved model keeps them."""
-    return {str(note): str(kind_of(note)) for note in notes if kind_of(note) is not NoteKind.PLAIN}
-
-
 def saved_notes(texts: Iterable[str], kinds: Mapping[str, str]) -> tuple[Note, ...]:
     """Return the notes of a saved model with their kinds.
 

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.labels.folder import output_path
-from crowdassay.results.parameters import check_types
 from crowdassay.results.saved.folder import STUDY_PARTS, HasSettings, assembling, read_part, rebuild, write_model
 
 DTYPES = {"float": np.float64, "FloatArray": np.float64, "IntArray": np.int64, "BoolArray": np.bool_}
@@ -46,7 +45,6 @@ def read_study(folder: Path, head: dict[str, Any], kind: type[Any]) -> Any:
     with assembling(folder):
         parts = [read_part(folder, name, head["files"]) for name in STUDY_PARTS]
         model = rebuild(head, {kind.__name__: kind}, folder)
-        check_types(model)
         data, fit = (unpack(*one) for one in zip(kind.saved_as, head["records"], parts, strict=True))
         data.check()
         model._restore(data, fit)

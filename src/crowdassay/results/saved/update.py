@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import IntArray
 from crowdassay.engines.confusion import confusion_tables
 from crowdassay.engines.memory.weak_items import WeakItemCoordinates
 from crowdassay.labels.frames import as_labels
@@ -23,7 +22,6 @@ from crowdassay.results.saved.pseudonyms import check_pseudonyms
 from crowdassay.statistics import log_softmax
 
 SINCE = "labels_since_fit"
-ItemCoordinates = FloatArray | WeakItemCoordinates
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +76,10 @@ def update(estimator: Any, data: object, *, repeats: str = "keep") -> Update:
         if fitted.sigma is None
         else np.concatenate([fitted.sigma, np.tile(estimator._used()._stranger(), (strangers, 1, 1))])
     )
+    if isinstance(fitted.phi, WeakItemCoordinates) and sigma is not None:  # computed when somebody looks
+        phi = replace(fitted.phi, labels=labels, log_p=log_softmax(sigma))
+    else:
+        phi = _patched(fitted.phi, touched, phi, labels.n_items)
     result = replace(
         fitted,
         labels=labels,
@@ -91,12 +93,8 @@ def update(estimator: Any, data: object, *, repeats: str = "keep") -> Update:
         accuracy=np.concatenate([fitted.accuracy, accuracy[old.n_workers :]]),
         sigma=sigma,
         known=None if fitted.known is None else np.concatenate([fitted.known, np.zeros((strangers, 2))]),
-        phi=_coordinates(fitted.phi, labels, sigma, touched, phi),
-        difficulty=(
-            None
-            if fitted.difficulty is None or difficulty is None
-            else _patched(fitted.difficulty, touched, difficulty, labels.n_items)
-        ),
+        phi=phi,
+        difficulty=_patched(fitted.difficulty, touched, difficulty, labels.n_items),
         pairs=None,
         fitted_place=None,
         objective=None,  # it was that of the labels the workers were fitted to
@@ -115,15 +113,11 @@ def sound(result: Result) -> bool:
     return bool(np.array_equal(pooled.argmax(axis=1), np.arange(len(pooled))))
 
 
-def _coordinates(
-    old: ItemCoordinates | None, labels: Labels, sigma: FloatArray | None, touched: IntArray, new: ItemCoordinates | None
-) -> ItemCoordinates | None:
-    if isinstance(old, WeakItemCoordinates) and sigma is not None:  # computed when somebody looks
-        return replace(old, labels=labels, log_p=log_softmax(sigma))
-    return None if old is None or new is None else _patched(np.asarray(old), touched, np.asarray(new), labels.n_items)
-
-
-def _patched(values: NDArray[Any], touched: IntArray, new: NDArray[Any], n_items: int) -> NDArray[Any]:
+def _patched(values: Any, touched: IntArray, new: Any, n_items: int) -> Any:
+    """Return values of all items, those touched replaced by new ones; None where either are not there."""
+    if values is None or new is None:
+        return None
+    values, new = np.asarray(values), np.asarray(new)
     whole = np.empty((n_items, *values.shape[1:]), values.dtype)
     whole[: len(values)] = values
     whole[touched] = new
