@@ -71,6 +71,12 @@ class People:
         """The class that most people named, the first of several."""
         return np.asarray(self.share.argmax(axis=1))
 
+    def place(self, n_items: int) -> IntArray:
+        """Return which of these items each of all items is, shape (n_items,), -1 for those that people did not see."""
+        place = np.full(n_items, -1)
+        place[self.item] = np.arange(len(self.item))
+        return place
+
 
 def gather_people(verdicts: Verdicts) -> People:
     """Return what people said about the items that they saw."""

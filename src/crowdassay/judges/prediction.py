@@ -147,22 +147,6 @@ def _sums(code: IntArray, values: FloatArray, size: int) -> FloatArray:
     return np.stack([np.bincount(code, column, size) for column in values.T], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Proxy:
-    """Predictions of what people would say.
-
-    Attributes
-    ----------
-    panel : ndarray, shape (n_items, n_classes)
-        What the panel alone claims.
-    blind : ndarray, shape (n_items, n_classes)
-        Predictions for every item that have not seen people's labels of that item.
-    """
-
-    panel: FloatArray
-    blind: FloatArray
-
-
 def deal_folds(people: People, n_folds: int, cluster: IntArray | None, generator: np.random.Generator) -> IntArray:
     """Return a fold for each item that people saw, shape (n,); items of one cluster, (n_items,), stay together."""
     _, code = np.unique(people.item if cluster is None else cluster[people.item], return_inverse=True)
@@ -176,8 +160,8 @@ def predict_people(
     panel: FloatArray | None,
     generator: np.random.Generator,
     cluster: IntArray | None = None,
-) -> Proxy:
-    """Return blind predictions for all items.
+) -> tuple[FloatArray, FloatArray]:
+    """Predict what people would say of every item.
 
     Parameters
     ----------
@@ -190,6 +174,13 @@ def predict_people(
         Deals the folds.
     cluster : ndarray of int, shape (n_items,), optional
         Items of one question, which stay in one fold.
+
+    Returns
+    -------
+    panel : ndarray, shape (n_items, n_classes)
+        What the panel alone claims.
+    blind : ndarray, shape (n_items, n_classes)
+        Predictions that have not seen people's labels of the item.
     """
     n = len(people.item)
     fold = deal_folds(people, PREDICTION_FOLDS[n >= MANY_SEEN], cluster, generator)
@@ -203,7 +194,7 @@ def predict_people(
         held[~rest] = corrected[people.item[~rest]]
         blind += corrected / n_folds
     blind[people.item] = held
-    return Proxy(whole.probability, blind)
+    return whole.probability, blind
 
 
 def _corrected(panel: Panel, people: People, used: np.ndarray) -> FloatArray:

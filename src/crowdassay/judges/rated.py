@@ -18,8 +18,7 @@ from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.frames import to_frame
 from crowdassay.tables import Column, TableOf
 
-DISAGREEMENTS = ("agreed", "in between", "disputed")
-
+DISAGREEMENTS = (("all",), ("agreed", "disputed"), ("agreed", "in between", "disputed"))  # names of one, two, three strata
 
 JUDGES = TableOf(
     "judges",
@@ -178,7 +177,7 @@ class Rated:
     def next_items(self) -> pa.Table:
         """Return the next items for people, those of the most doubtful kind first."""
         rows, stratum = self.ahead.item, self.ahead.stratum
-        kinds = kind_names(int(stratum.max(initial=0)) + 1 if len(rows) else 1)
+        kinds = DISAGREEMENTS[int(stratum.max(initial=0))]
         best = self.blind[rows].argmax(axis=1)
         return NEXT_FOR_PEOPLE.fill(
             item=self.verdicts.items.take(pa.array(rows, pa.int64())),
@@ -198,7 +197,8 @@ class Rated:
             record["cluster"] = cluster.get(i)
             record["can_be_dropped"] = i in self.droppable if self.dropped else None
             if self.orders is not None:
-                record["order_bias"] = _order(self.orders[i])
+                bias = self.orders[i]
+                record["order_bias"] = None if bias is None else bias.as_dict()
             judges.append(record)
         fields: dict[str, Any] = {
             "rate": as_rates(self.rates, verdicts.classes),
@@ -244,24 +244,6 @@ def group_rows(groups: dict[str, Any], name: str) -> list[dict[str, Any]]:
         }
         for group, one in groups.items()
     ]
-
-
-def kind_names(count: int) -> list[str]:
-    """Name the strata by disagreement, from agreed to disputed."""
-    return list(DISAGREEMENTS) if count > 2 else [DISAGREEMENTS[0], DISAGREEMENTS[2]] if count == 2 else ["all"]
-
-
-def _order(bias: OrderBias | None) -> dict[str, Any] | None:
-    if bias is None:
-        return None
-    return {
-        "answer": bias.answer,
-        "orders": list(bias.orders),
-        "shift": bias.shift.as_dict(),
-        "flipped": bias.flipped,
-        "items": bias.items,
-        "text": bias.in_words(),
-    }
 
 
 def _number(value: float) -> float | None:
