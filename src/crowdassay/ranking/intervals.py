@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.ranking.clusters import apart
 from crowdassay.ranking.fit import PairsFit, fit_pairs, lock_matrix
-from crowdassay.ranking.likelihood import PairRows, make_rows
+from crowdassay.ranking.likelihood import make_rows
 
 if TYPE_CHECKING:
     from crowdassay.ranking.bradley_terry import BradleyTerry
@@ -88,7 +88,7 @@ def _resampled(model: BradleyTerry, codes: IntArray, rng: np.random.Generator) -
         rows = make_rows(
             pairs.only(keep), ties=model.ties, by_worker=model._effects, identified=model._identified, weight=weight[keep]
         )
-        scores[n] = fit_pairs(rows, again, replace(fit, effects=_effects(rows, fit))).point[: pairs.n_items]
+        scores[n] = fit_pairs(rows, again, fit).point[: pairs.n_items]
     return scores
 
 
@@ -96,13 +96,6 @@ def _positive(matrix: FloatArray) -> FloatArray:
     """Return the matrix with negative eigenvalues, which only chance can make, set to zero."""
     value, vector = np.linalg.eigh(matrix)
     return np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
-
-
-def _effects(rows: PairRows, fit: PairsFit) -> FloatArray:
-    effects = np.zeros((len(rows.starts) - 1, 2))
-    if len(fit.effects) == rows.known:
-        effects[: rows.known] = fit.effects
-    return effects
 
 
 def _inverse(fit: PairsFit) -> FloatArray:
