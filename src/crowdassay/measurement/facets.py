@@ -13,7 +13,6 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.fittable import FittableStudy
-from crowdassay.labels.frames import to_frame
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown
 from crowdassay.measurement.clusters import ENOUGH_QUESTIONS, clustered_variances
@@ -44,7 +43,7 @@ ESTIMATIONS = ("marginal", "joint")
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class ManyFacet(FittableStudy):
+class ManyFacet(FittableStudy[Ratings]):
     r"""Place raters, tasks and any other facets of ratings on one scale, in logits (Linacre 1989).
 
     .. math::  \log \frac{P(x_n = k)}{P(x_n = k - 1)} = \theta_{i(n)} - \sum_f \beta_{f, e_f(n)} - \tau_k
@@ -104,43 +103,18 @@ class ManyFacet(FittableStudy):
     fitted_to: ClassVar[str] = "ratings"
     saved_as: ClassVar[tuple[type, type]] = (Ratings, FacetsFit)
 
-    def fit(
-        self,
-        data: object,
-        *,
-        score_column: str | None = None,
-        group_column: str | None = None,
-        time_column: str | None = None,
-        question_column: str | None = None,
-        allow_drops: bool = False,
-        bins: object = (),
-    ) -> Self:
+    def fit(self, data: object, **reading: Any) -> Self:
         """Fit ratings from a frame or a file, one row for each.
 
         Parameters
         ----------
         data : frame, str, Path or Ratings
-        score_column : str, optional
-            Found by name (``score``, ``rating``, ``label`` ...) when not given.
-        group_column, time_column : str, optional
-            For `differences_` and `drift_`.
-        question_column : str, optional
-            Tells which ratings answer one question (or prompt), so that errors allow for their being alike; found by name
-            when not given.
-        allow_drops : bool
-            Go on even if more than half of the rows miss a value.
-        bins : int or list of numbers, optional
-            How many classes to make of the ratings, as of a slider's, or the edges of the classes.
+        **reading
+            As for `crowdassay.measurement.ratings.read_ratings`: score_column, group_column (for `differences_`), time_column
+            (for `drift_`), question_column, allow_drops, bins.
         """
         self._check()
-        if isinstance(data, Ratings):
-            ratings = data
-        else:
-            ratings = read_ratings(
-                data, self.facets, score_column=score_column, group_column=group_column, time_column=time_column,
-                question_column=question_column,
-                allow_drops=allow_drops, bins=bins,
-            )  # fmt: skip
+        ratings = data if isinstance(data, Ratings) else read_ratings(data, self.facets, **reading)
         design = self._lay_out(ratings)
         fit = fit_facets(design, joint=self.estimation == "joint", max_iter=self.max_iter, tol=self.tol)
         if (factor := self._shrinkage(design)) < 1.0:
@@ -324,13 +298,6 @@ class ManyFacet(FittableStudy):
         if places[0] == places[1]:
             raise ParameterError("An interaction is between two facets.")
         return interactions(fitted, self._design, self._fit.covariance, self._residuals, *places)
-
-    def _frame(self, table: pa.Table) -> Any:
-        return to_frame(table, self._fitted().frame)
-
-    def _fitted(self) -> Ratings:
-        ratings: Ratings = super()._fitted()
-        return ratings
 
     def _card(self) -> str:
         return FACETS.html(facets_table(self), FACETS_SHOWN, title="Facets")

@@ -13,7 +13,6 @@ from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.fittable import FittableStudy
-from crowdassay.labels.frames import to_frame
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.labels.values import listed
@@ -57,7 +56,7 @@ STEPS_TABLE = TableOf(
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class PartialCredit(FittableStudy):
+class PartialCredit(FittableStudy[Responses]):
     r"""Measure ability and difficulty from graded scores, every item with steps of its own.
 
     .. math::  \log \frac{P(x_{ij} = l)}{P(x_{ij} = l - 1)} = \theta_i - \delta_{jl}, \qquad \theta_i \sim N(0, s^2)
@@ -173,7 +172,7 @@ class PartialCredit(FittableStudy):
     @property
     def abilities_(self) -> Any:
         """Frame of worker, n_responses, ability and standard_error."""
-        return to_frame(self._abilities(), self._fitted().frame)
+        return self._frame(self._abilities())
 
     def _abilities(self) -> pa.Table:
         data = self._fitted()
@@ -189,9 +188,7 @@ class PartialCredit(FittableStudy):
         size = len(data.items)
         count = np.bincount(data.item, minlength=size)
         value, error = self._read(sparse.eye_array(size, len(self._fit.parameters), format="csr"))
-        return to_frame(
-            DIFFICULTIES_TABLE.fill(item=data.items, n_responses=count, difficulty=value, standard_error=error), data.frame
-        )
+        return self._frame(DIFFICULTIES_TABLE.fill(item=data.items, n_responses=count, difficulty=value, standard_error=error))
 
     @property
     def thresholds_(self) -> Any:
@@ -202,7 +199,7 @@ class PartialCredit(FittableStudy):
         if self.own_steps:
             item, step = np.nonzero(data.possible_steps())
             names = {"item": data.items.take(pa.array(item)), "step": step + 1}
-        return to_frame(STEPS_TABLE.fill(**names, threshold=value, standard_error=error), data.frame)
+        return self._frame(STEPS_TABLE.fill(**names, threshold=value, standard_error=error))
 
     def _read(self, rows: sparse.csr_array) -> tuple[FloatArray, FloatArray]:
         """Return linear functions of the parameters and their standard errors."""
@@ -212,10 +209,6 @@ class PartialCredit(FittableStudy):
         else:
             variance = np.asarray(rows.multiply(rows @ covariance).sum(axis=1)).ravel()
         return rows @ self._fit.parameters, np.sqrt(np.maximum(variance, 0.0))
-
-    def _fitted(self) -> Responses:
-        responses: Responses = super()._fitted()
-        return responses
 
     def _card(self) -> str:
         return ABILITIES_TABLE.html(self._abilities().slice(0, ABILITIES_IN_CARD), title="Abilities")

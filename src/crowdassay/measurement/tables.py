@@ -14,7 +14,6 @@ from crowdassay.labels.values import counted, listed
 from crowdassay.measurement.clusters import ENOUGH_QUESTIONS
 from crowdassay.measurement.fit import FacetsFit
 from crowdassay.measurement.residuals import mean_squares, separation
-from crowdassay.notes import Note, kind_of
 from crowdassay.statistics import softmax
 from crowdassay.tables import Column, TableOf
 
@@ -157,7 +156,6 @@ def facets_table(model: ManyFacet) -> pa.Table:
             row["separation"] = float(np.sqrt(between / within))
             row["strata"] = (4 * row["separation"] + 1) / 3
             row["chi_square"] = row["p"] = np.nan
-        row["df"] = int(row["df"])
         rows.append(row)
     return FACETS.fill(**{name: [row[name] for row in rows] for name in rows[0]})
 
@@ -237,15 +235,9 @@ def _difference_error(fit: FacetsFit, one: int, two: int) -> float:
 
 def notes(model: ManyFacet) -> list[str]:
     """Return notes on the data, the design, the estimates and the scale."""
-    parts = (_on_data(model), _on_connection(model), _on_estimates(model), _on_scale(model))
-    return [Note(sentence, kind_of(sentence)) for part in parts for sentence in part]
-
-
-def _on_data(model: ManyFacet) -> Iterator[str]:
     ratings = model._fitted()
-    yield from ratings.notes
-    for reason, count in ratings.dropped.items():
-        yield f"{counted(count, 'row')} left out: {reason}."
+    left_out = (f"{counted(count, 'row')} left out: {reason}." for reason, count in ratings.dropped.items())
+    return [*ratings.notes, *left_out, *_on_connection(model), *_on_estimates(model), *_on_scale(model)]
 
 
 def _on_estimates(model: ManyFacet) -> Iterator[str]:

@@ -12,7 +12,6 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.fittable import FittableStudy
-from crowdassay.labels.frames import to_frame
 from crowdassay.labels.values import listed
 from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, Slopes, dependent_comparisons, find_slopes
 from crowdassay.ranking.fit import TIE_MODELS, PairsFit, fit_pairs
@@ -34,7 +33,7 @@ CARD_ROWS = 10  # of the ranking that a notebook shows
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class BradleyTerry(FittableStudy):
+class BradleyTerry(FittableStudy[Pairs]):
     r"""Rank things from comparisons of two (Bradley and Terry 1952).
 
     .. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w, \qquad
@@ -198,17 +197,17 @@ class BradleyTerry(FittableStudy):
         score with its interval; rank with the best and the worst it can be; group: items that share a letter cannot be told
         apart; win_rate: the chance to beat an average item; part: items of different parts were never linked.
         """
-        return to_frame(ranking_table(self), self._fitted().frame)
+        return self._frame(ranking_table(self))
 
     @property
     def workers_(self) -> Any:
         """Frame of worker, comparisons, reliability (1 is the average worker) and bias for the left side, with errors."""
-        return to_frame(workers_table(self), self._fitted().frame)
+        return self._frame(workers_table(self))
 
     @property
     def style_(self) -> Any:
         """Frame of style and its effect in logits for one standard deviation more on the left, with its error."""
-        return to_frame(self._style_table(), self._fitted().frame)
+        return self._frame(self._style_table())
 
     def _style_table(self) -> pa.Table:
         pairs = self._fitted()
@@ -259,7 +258,7 @@ class BradleyTerry(FittableStudy):
 
     def next_pairs(self, count: int = 10) -> Any:
         """Return a frame of the pairs most worth comparing next."""
-        return to_frame(self._next_table(count), self._fitted().frame)
+        return self._frame(self._next_table(count))
 
     def _next_table(self, count: int) -> pa.Table:
         pairs = self._fitted()
@@ -272,10 +271,6 @@ class BradleyTerry(FittableStudy):
         one, two, wrong, worth = zip(*choose_pairs(self.scores_, self._covariance, count), strict=True)
         left, right = (pairs.items.take(pa.array(side)) for side in (one, two))
         return NEXT_PAIRS.fill(left=left, right=right, order_may_be_wrong=wrong, worth=worth)
-
-    def _fitted(self) -> Pairs:
-        pairs: Pairs = super()._fitted()
-        return pairs
 
     def _card(self) -> str:
         return RANKING.html(ranking_table(self).slice(0, CARD_ROWS), RANKING_SHOWN, title="Ranking")

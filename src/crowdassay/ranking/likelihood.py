@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.ranking.identified import Identified
 from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs
-from crowdassay.threads import sum_of_parts
+from crowdassay.solvers.newton import Evaluation, evaluate_parts, halves
 
 BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together
 SAMPLE_PAIRS = 200_000  # comparisons to begin with where there are many more
@@ -160,11 +160,7 @@ class PairsLikelihood:
         self.locked[rows.n_items] |= not position
         self.locked[rows.n_items + 1] = not has_ties
         self.locked[: rows.n_items] = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items) == 0
-        groups = len(rows.starts) - 1
-        cuts = [0, groups]
-        if len(rows.left) >= SPLIT_PAIRS and groups > 1:
-            cuts.insert(1, int(np.searchsorted(rows.starts, len(rows.left) // 2)))
-        self.parts = [(a, b) for a, b in pairwise(cuts) if b > a]
+        self.parts = halves(rows.starts, SPLIT_PAIRS)
 
     def initial_point(self) -> FloatArray:
         """Return a point to begin with."""
@@ -175,26 +171,15 @@ class PairsLikelihood:
         )
         return point
 
-    def evaluate(
-        self, point: FloatArray, variances: dict[str, float], *, near: bool = False
-    ) -> tuple[float, FloatArray, FloatArray]:
+    def evaluate(self, point: FloatArray, variances: dict[str, float], *, near: bool = False) -> Evaluation:
         """Return the log-likelihood, its gradient and the information; ``near``: the workers' effects hardly move any more."""
         rows = self.rows
-        width = self.size if self.dense else 1
         population = np.append(worker_precision(variances), self.centre)
-        gradients = [np.zeros(self.size) for _ in self.parts]
-        matrices = [np.zeros((self.size, width)) for _ in self.parts]
 
-        def work(n: int) -> float:
-            begin, end = self.parts[n]
-            return float(
-                self.kernel.pass_over(
-                    begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
-                    self.effects, population, rows.free, rows.sided, self.ties, self.dense, gradients[n], matrices[n],
-                    self.spread, near,
-                )
+        def work(begin: int, end: int, gradient: FloatArray, matrix: FloatArray) -> Any:
+            return self.kernel.pass_over(
+                begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
+                self.effects, population, rows.free, rows.sided, self.ties, self.dense, gradient, matrix, self.spread, near,
             )  # fmt: skip
 
-        value = sum_of_parts(work, len(self.parts))
-        matrix = np.sum(matrices, axis=0)
-        return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0]
+        return evaluate_parts(work, self.parts, self.size, dense=self.dense)
