@@ -108,9 +108,9 @@ def rate(
     table = split_verdicts(labels, people, gold, classes)
     generator = np.random.default_rng(seed)
     seen = gather_people(table)
-    notes = [*reading_notes(labels, table), *table.notes, *seen.notes, *_warnings(table, seen)]
     if not len(seen.item):
         raise DataError("No item has a label by people, so that nothing is known of the real rate.")
+    notes = [*reading_notes(labels, table), *table.notes, *seen.notes, *_warnings(table, seen)]
     names = {
         name: _in_order(given, table, items, name)
         for name, given in (("by", by), ("pair", pair), ("strata", strata), ("cluster", cluster))
@@ -226,12 +226,12 @@ def reading_notes(labels: Labels, verdicts: Verdicts) -> list[str]:
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:
     """Return what keeps the figures from being precise."""
     notes, n = [], len(people.item)
-    if 0 < n < FEWEST_ITEMS:
+    if n < FEWEST_ITEMS:
         notes.append(
             f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEWEST_ITEMS} "
             "items on the judges help."
         )
-    if n and len(np.unique(people.code)) == 1:
+    if len(np.unique(people.code)) == 1:
         name = verdicts.classes[int(people.code[0])]
         notes.append(
             f"Every item that people saw is {name}, so that nothing is known of how judges treat other classes; the rate is "

@@ -75,6 +75,12 @@ class Design:
         return np.repeat(np.arange(self.n_objects), np.diff(self.starts))
 
     @property
+    def ratings_each(self) -> float:
+        """The harmonic mean of the numbers of ratings of the objects that have some."""
+        counts = np.diff(self.starts)
+        return 1.0 / float((1.0 / counts[counts > 0]).mean())
+
+    @property
     def filled(self) -> BoolArray:
         """Whether each object has ratings, shape (n_objects,)."""
         return np.diff(self.starts) > 0

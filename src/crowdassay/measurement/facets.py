@@ -167,12 +167,8 @@ class ManyFacet(FittableStudy[Ratings]):
                 raise ParameterError(f"{shown(name)} is not among the facets {', '.join(self.facets)}.")
 
     def _shrinkage(self, design: Design) -> float:
-        """Return (L - 1) / L, L being the harmonic mean of the objects' numbers of ratings; 1 without the correction."""
-        if not self.correct:
-            return 1.0
-        counts = np.diff(design.starts)
-        mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
-        return max(mean - 1.0, 0.0) / mean
+        """Return (L - 1) / L, with L ratings for each object; 1 without the correction."""
+        return max(design.ratings_each - 1.0, 0.0) / design.ratings_each if self.correct else 1.0
 
     def _measure(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return measures and standard errors of every facet's elements; those set aside are estimated last."""

@@ -130,12 +130,7 @@ def minimax_errors(fit: Estimator) -> MinimaxErrors:
 
 def table_rows(basis: Basis) -> FloatArray:
     """Return the matrix from coordinates to tables, shape (n_classes, n_classes, size)."""
-    n_classes = basis.n_classes
-    rows = np.zeros((n_classes, n_classes, basis.size))
-    for c in range(n_classes):
-        span = slice(int(basis.offsets[c]), int(basis.offsets[c] + basis.widths[c]))
-        rows[c, :, span] = basis.columns[c, :, : int(basis.widths[c])]
-    return rows
+    return np.ascontiguousarray(np.moveaxis(basis.tables(np.eye(basis.size)), 0, 2))
 
 
 def item_information(

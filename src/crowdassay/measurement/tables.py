@@ -209,16 +209,15 @@ def thresholds_table(model: ManyFacet) -> pa.Table:
             width = upper - lower
             value = (table[s, upper] - table[s, lower]) / width
             error = _difference_error(fit, design.slot[s, upper], design.slot[s, lower]) / width
-            row: dict[str, Any] = {} if model._steps is None else {"element": ratings.names[model._steps][s].as_py()}
-            row |= {
+            row = {
                 "from": float(ratings.values[lower]),
                 "to": float(ratings.values[upper]),
                 "threshold": float(value),
                 "standard_error": float(error),
                 "disordered": bool(value < before),
             }
+            rows.append(row if model._steps is None else row | {"element": ratings.names[model._steps][s].as_py()})
             before = value
-            rows.append(row)
     return THRESHOLDS.fill(**{name: [row[name] for row in rows] for name in rows[0]})
 
 
@@ -253,8 +252,7 @@ def _on_estimates(model: ManyFacet) -> Iterator[str]:
             "its total were 0.3 points inside the scale."
         )
     if model.estimation == "joint":
-        counts = np.diff(design.starts)
-        mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
+        mean = design.ratings_each
         if not model.correct and mean < FEW_FOR_JOINT:
             yield (
                 f"Joint estimates lie too far apart, here by about {1 / max(mean - 1, 0.1):.0%}, since each "

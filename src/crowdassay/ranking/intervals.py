@@ -51,11 +51,8 @@ def sandwich(model: BradleyTerry) -> FloatArray:
     elif rows.cluster is not None:  # both ways, less what was counted twice (Cameron, Gelbach and Miller 2011)
         cell = np.unique(rows.cluster * (rows.known + 1) + worker + 1, return_inverse=True)[1].ravel()
         meat = _positive(meat + slopes.meat(worker, whole_workers=True) - slopes.meat(cell))
-    meat += np.diag(fit.precision)
-    meat[fit.locked, :] = 0.0
-    meat[:, fit.locked] = 0.0
     inverse = _inverse(fit)
-    return _centred(fit, inverse @ meat @ inverse)
+    return _centred(fit, inverse @ (meat + np.diag(fit.precision)) @ inverse)
 
 
 def bootstrap(model: BradleyTerry) -> FloatArray:

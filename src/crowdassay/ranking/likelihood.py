@@ -148,7 +148,7 @@ class PairsLikelihood:
         from crowdassay.ranking import kernel  # noqa: PLC0415  numba loads on first use
 
         self.rows, self.kernel = rows, kernel
-        self.ties = kernel.RAO_KUPPER if ties == "rao-kupper" else kernel.DAVIDSON
+        self.rao_kupper = ties == "rao-kupper"
         self.size = rows.n_items + 2 + rows.style.shape[1]
         self.dense = self.size <= MOST_PAIR_PARAMETERS
         self.effects = np.zeros((len(rows.starts) - 1, 2)) if effects is None else effects
@@ -166,9 +166,10 @@ class PairsLikelihood:
         """Return a point to begin with."""
         point = np.zeros(self.size)
         tied = float(self.rows.weight[self.rows.outcome == TIED].sum() / self.rows.weight.sum())
-        point[self.rows.n_items + 1] = (
-            NO_TIES if tied == 0 else np.log(tied / max(1 - tied, 1e-3) * 2) if self.ties == 0 else -1.0
-        )
+        if tied == 0:
+            point[self.rows.n_items + 1] = NO_TIES
+        else:
+            point[self.rows.n_items + 1] = -1.0 if self.rao_kupper else np.log(tied / max(1 - tied, 1e-3) * 2)
         return point
 
     def evaluate(self, point: FloatArray, variances: dict[str, float], *, near: bool = False) -> Evaluation:
@@ -179,7 +180,8 @@ class PairsLikelihood:
         def work(begin: int, end: int, gradient: FloatArray, matrix: FloatArray) -> Any:
             return self.kernel.pass_over(
                 begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
-                self.effects, population, rows.free, rows.sided, self.ties, self.dense, gradient, matrix, self.spread, near,
+                self.effects, population, rows.free, rows.sided, self.rao_kupper, self.dense, gradient, matrix, self.spread,
+                near,
             )  # fmt: skip
 
         return evaluate_parts(work, self.parts, self.size, dense=self.dense)
