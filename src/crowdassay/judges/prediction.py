@@ -62,10 +62,6 @@ class Panel:
         """What each verdict says for each class, beside others by the same judge on the same item; (n_verdicts, n_classes)."""
         return np.asarray(self.says[self.verdicts.judge, self.verdicts.answer] * verdict_weights(self.verdicts)[:, None])
 
-    def weighted(self, weights: FloatArray) -> FloatArray:
-        """Return what all judges say for each class of each item, each with its weight; shape (n_items, n_classes)."""
-        return _sums(self.verdicts.item, self.evidence * weights[self.verdicts.judge][:, None], self.verdicts.n_items)
-
     def evidence_of(self, rows: IntArray) -> FloatArray:
         """Return what every judge says of some items, shape (n, n_classes, n_judges)."""
         place = np.full(len(self.probability), -1)
@@ -199,11 +195,12 @@ def predict_people(
 
 def _corrected(panel: Panel, people: People, used: np.ndarray) -> FloatArray:
     """Return the probabilities of all items, corrected by what people said of some."""
-    rows = people.item[used]
+    rows, verdicts = people.item[used], panel.verdicts
     odds = np.log(np.maximum(panel.probability, LEAST_PANEL_PROBABILITY))
     features = np.concatenate([odds[rows][:, :, None], panel.evidence_of(rows)], axis=2)
     weight, bias = fit_correction(features, people.share[used])
-    return softmax(weight[0] * odds + bias + panel.weighted(weight[1:]))
+    said = _sums(verdicts.item, panel.evidence * weight[1:][verdicts.judge][:, None], verdicts.n_items)
+    return softmax(weight[0] * odds + bias + said)
 
 
 def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,6 +6,7 @@ Elements that were only given the lowest, or only the highest, scores are set as
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -91,7 +92,17 @@ class Design:
         return np.bincount(self.code.ravel(), minlength=self.n_beta) > 0
 
     @property
-    def span(self) -> tuple[IntArray, IntArray]:
+    def spans(self) -> list[slice]:
+        """Where the elements of each of the other facets stand among the parameters."""
+        return [slice(begin, end) for begin, end in pairwise(self.first)]
+
+    @property
+    def one_each(self) -> sparse.csr_array:
+        """A row for each parameter, with a one in its place, and a last row of zeros for -1, which is no parameter."""
+        return sparse.eye_array(self.n_parameters + 1, self.n_parameters, format="csr")
+
+    @property
+    def ends(self) -> tuple[IntArray, IntArray]:
         """The lowest and the highest score that each table gives, both (n_tables,)."""
         scores = np.arange(self.seen.shape[1])
         return np.where(self.seen, scores, len(scores)).min(axis=1), np.where(self.seen, scores, -1).max(axis=1)
@@ -174,8 +185,8 @@ def null_space(design: Design, *, joint: bool) -> FloatArray:
         square -= np.outer(total, total) / n_used
     whole = np.zeros((n_beta, len(design.sign)))
     used = design.used
-    for f in range(len(design.sign)):
-        whole[design.first[f] : design.first[f + 1], f] = used[design.first[f] : design.first[f + 1]]
+    for f, span in enumerate(design.spans):
+        whole[span, f] = used[span]
         whole[:, f] /= max(float(np.linalg.norm(whole[:, f])), 1e-300)
     scale = max(float(np.abs(square).max()), 1.0)
     square[~used, ~used] += scale
@@ -195,8 +206,7 @@ def find_subsets(design: Design, directions: FloatArray) -> tuple[IntArray, IntA
     Elements of one facet can be compared if every direction moves them alike.
     """
     part = np.zeros(design.n_beta, np.int64)
-    for f in range(len(design.sign)):
-        span = slice(design.first[f], design.first[f + 1])
+    for span in design.spans:
         rows = np.round(directions[span] / SAME_DIRECTION).astype(np.int64)
         part[span] = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
     filled = design.filled
@@ -211,8 +221,7 @@ def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
     widest = int(np.argmax(np.diff(design.first)))
     size = design.n_beta + design.n_objects
     label = connected_parts(design.code[:, widest], design.n_beta + design.owner, size)
-    part = np.zeros(design.n_beta, np.int64)
-    span = slice(design.first[widest], design.first[widest + 1])
+    part, span = np.zeros(design.n_beta, np.int64), design.spans[widest]
     part[span] = label[: design.n_beta][span]
     return part, np.where(design.filled, label[design.n_beta :], -1)
 
@@ -271,15 +280,13 @@ def estimate_extremes(
     """
     table = design.tables(parameters)
     scores = np.arange(table.shape[1])
-    bottoms, tops = design.span
+    bottoms, tops = design.ends
     step = ratings.table_of(steps)
     high, low = tops[step], np.minimum(bottoms, tops.clip(0))[step]
     for group in reversed(rounds):
         for facet, elements in group:
-            rest = np.zeros(ratings.n_ratings)
-            for f in range(len(ratings.facets)):
-                if f != facet:
-                    rest += sign[f] * measures[f][ratings.code[:, f]]
+            others = (f for f in range(len(ratings.facets)) if f != facet)
+            rest = sum((sign[f] * measures[f][ratings.code[:, f]] for f in others), np.zeros(ratings.n_ratings))
             rows = np.flatnonzero(np.isin(ratings.code[:, facet], elements) & np.isfinite(rest) & (high > low))
             if not len(rows):
                 continue

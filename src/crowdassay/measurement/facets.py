@@ -181,8 +181,7 @@ class ManyFacet(FittableStudy[Ratings]):
             clustered = clustered_variances(design, fit, cluster)
             variance = clustered[0]
         used, filled = design.used, design.filled
-        for f, other in enumerate(design.others):
-            span = slice(design.first[f], design.first[f + 1])
+        for other, span in zip(design.others, design.spans, strict=True):
             measures[other] = np.where(used[span], fit.parameters[span], np.nan)
             errors[other] = np.where(used[span], np.sqrt(np.maximum(variance[span], 0.0)), np.nan)
         if self.estimation == "joint":
@@ -218,8 +217,7 @@ class ManyFacet(FittableStudy[Ratings]):
         else:
             part, group = find_subsets(design, null_space(design, joint=True))
         used, whole = design.used, np.ones(len(self._ratings.facets), bool)
-        for f, other in enumerate(design.others):
-            span = slice(design.first[f], design.first[f + 1])
+        for other, span in zip(design.others, design.spans, strict=True):
             whole[other] = len(np.unique(part[span][used[span]])) <= 1
         whole[self._item] = len(np.unique(group[group >= 0])) <= 1
         return whole, part, group

@@ -60,6 +60,15 @@ class FacetsFit:
     n_iter: int
     converged: bool
 
+    def linear(self, rows: sparse.csr_array) -> tuple[FloatArray, FloatArray]:
+        """Return linear functions of the parameters, (n_rows, n_parameters), and their standard errors; both (n_rows,)."""
+        covariance = np.nan_to_num(self.covariance)
+        if covariance.ndim == 1:
+            variance = rows.power(2) @ covariance
+        else:
+            variance = np.asarray(rows.multiply(rows @ covariance).sum(axis=1)).ravel()
+        return rows @ self.parameters, np.sqrt(np.maximum(variance, 0.0))
+
     def check(self, design: Design) -> None:
         """Raise ValueError where these are estimates of another design."""
         n, n_objects = design.n_parameters, design.n_objects
@@ -258,8 +267,7 @@ def _fit_large(
         )  # fmt: skip
     point = found.point
     used = design.used
-    for f in range(0 if standard else len(design.sign)):
-        span = slice(design.first[f], design.first[f + 1])
+    for f, span in enumerate([] if standard else design.spans):
         mean = point[span][used[span]].mean()
         point[span][used[span]] -= mean
         if not problem.joint:

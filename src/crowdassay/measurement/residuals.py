@@ -225,7 +225,7 @@ def find_residuals(design: Design, fit: FacetsFit, *, joint: bool) -> Residuals:
     """Return residuals at the objects' most likely measures; objects with the lowest or highest scores only are left out."""
     theta = fit.theta if joint else likeliest(design, fit.parameters)[0]
     every = residuals_at(design, fit.parameters, theta)
-    low, high = (ends[design.step] for ends in design.span)
+    low, high = (ends[design.step] for ends in design.ends)
     owner = every.owner
     up = np.bincount(owner[design.score > low], minlength=design.n_objects) > 0
     down = np.bincount(owner[design.score < high], minlength=design.n_objects) > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.values import counted, listed
 from crowdassay.measurement.clusters import ENOUGH_QUESTIONS
-from crowdassay.measurement.fit import FacetsFit
 from crowdassay.measurement.residuals import mean_squares, separation
 from crowdassay.statistics import softmax
 from crowdassay.tables import Column, TableOf
@@ -90,19 +89,14 @@ def measures_table(model: ManyFacet) -> pa.Table:
     ratings, residuals = model._fitted(), model._residuals
     whole, part, group = model._joint_design
     aside = [np.zeros(len(names), bool) for names in ratings.names]
-    for one in model._extremes:
-        for facet, elements in one:
-            aside[facet][elements] = True
+    for facet, elements in chain.from_iterable(model._extremes):
+        aside[facet][elements] = True
     tables = []
     for f, names in enumerate(ratings.names):
         size, codes = len(names), ratings.code[:, f]
         count = np.bincount(codes, minlength=size)
         fit = mean_squares(residuals, ratings.code[residuals.rows, f], size)
-        if f == model._item:
-            subset = group
-        else:
-            place = model._design.others.index(f)
-            subset = part[model._design.first[place] : model._design.first[place + 1]]
+        subset = group if f == model._item else part[model._design.spans[model._design.others.index(f)]]
         tables.append(
             MEASURES_TABLE.fill(
                 facet=[ratings.facets[f]] * size,
@@ -197,39 +191,24 @@ def categories_table(model: ManyFacet) -> pa.Table:
 
 def thresholds_table(model: ManyFacet) -> pa.Table:
     """Return one row for each threshold; with steps of their own, for each element of the facet."""
-    ratings, design, fit = model._fitted(), model._design, model._fit
-    table = design.tables(fit.parameters)
-    rows = []
-    for s in range(len(table)):
-        seen = np.flatnonzero(design.seen[s])
-        if len(seen) < 2:
-            continue
-        before = -np.inf
-        for lower, upper in pairwise(seen.tolist()):
-            width = upper - lower
-            value = (table[s, upper] - table[s, lower]) / width
-            error = _difference_error(fit, design.slot[s, upper], design.slot[s, lower]) / width
-            row = {
-                "from": float(ratings.values[lower]),
-                "to": float(ratings.values[upper]),
-                "threshold": float(value),
-                "standard_error": float(error),
-                "disordered": bool(value < before),
-            }
-            rows.append(row if model._steps is None else row | {"element": ratings.names[model._steps][s].as_py()})
-            before = value
-    return THRESHOLDS.fill(**{name: [row[name] for row in rows] for name in rows[0]})
-
-
-def _difference_error(fit: FacetsFit, one: int, two: int) -> float:
-    """Return the standard error of the difference of two parameters, either of which may be fixed (-1)."""
-    places = [int(place) for place in (one, two) if place >= 0]
-    if not places:
-        return 0.0
-    if fit.covariance.ndim == 1:
-        return float(np.sqrt(fit.covariance[places].sum()))
-    weight = np.array([1.0 if place == one else -1.0 for place in places])
-    return float(np.sqrt(max(weight @ fit.covariance[np.ix_(places, places)] @ weight, 0.0)))
+    ratings, design = model._fitted(), model._design
+    table, score = np.nonzero(design.seen)
+    same = table[1:] == table[:-1]
+    table, lower, upper = table[1:][same], score[:-1][same], score[1:][same]
+    place, width = design.one_each, upper - lower
+    value, error = model._fit.linear(place[design.slot[table, upper]] - place[design.slot[table, lower]])
+    value /= width
+    first = np.append(True, table[1:] != table[:-1])
+    columns = {
+        "from": ratings.values[lower],
+        "to": ratings.values[upper],
+        "threshold": value,
+        "standard_error": error / width,
+        "disordered": ~first & (value < np.roll(value, 1)),
+    }
+    if model._steps is not None:
+        columns["element"] = ratings.names[model._steps].take(pa.array(table))
+    return THRESHOLDS.fill(**columns)
 
 
 def notes(model: ManyFacet) -> list[str]:
@@ -242,9 +221,8 @@ def notes(model: ManyFacet) -> list[str]:
 def _on_estimates(model: ManyFacet) -> Iterator[str]:
     ratings, design = model._fitted(), model._design
     aside: dict[int, int] = {}
-    for one in model._extremes:
-        for facet, elements in one:
-            aside[facet] = aside.get(facet, 0) + len(elements)
+    for facet, elements in chain.from_iterable(model._extremes):
+        aside[facet] = aside.get(facet, 0) + len(elements)
     for facet, count in aside.items():
         yield (
             f"Of {counted(len(ratings.names[facet]), 'element')} of {ratings.facets[facet]}, {counted(count, 'has', 'have')} "
