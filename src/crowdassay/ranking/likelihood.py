@@ -66,7 +66,6 @@ def make_rows(
     """Sort and count comparisons; ``weight`` (n_pairs,) says how often each counts, ``cluster`` which depend on each other."""
     left, right, outcome, style = pairs.left, pairs.right, pairs.outcome, pairs.style
     worker = pairs.worker if by_worker else np.full(pairs.n_pairs, -1, np.int64)
-    alike = weight is None and pairs.weight is None and ties != "half"  # each counts once
     count = (np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight) * (1.0 if weight is None else weight)
     if ties == "half" and (outcome == TIED).any():
         tied = np.flatnonzero(outcome == TIED)
@@ -86,9 +85,6 @@ def make_rows(
             counts = np.bincount(key, count, top)
             key = np.flatnonzero(counts)
             count = np.asarray(counts[key], float)
-        elif alike:  # sorting will do
-            key, times = np.unique(key, return_counts=True)
-            count = times.astype(float)
         else:
             key, group = np.unique(key, return_inverse=True)
             count = np.asarray(np.bincount(group, count), float)
