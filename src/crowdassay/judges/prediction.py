@@ -35,7 +35,7 @@ EM_STEPS = 10
 LEAST_WEIGHT_OF_PEOPLE = 0.5  # share of the other items' weight that people's items have together, at least
 HEAVIEST = 10.0
 CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
-PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
+PENALTIES = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
 LEAST_PANEL_PROBABILITY = 1e-6
 CORRECTION_STEPS = 25
 PREDICTION_FOLDS, MANY_SEEN = (10, 5), 100  # folds below and from this number of items that people saw
@@ -99,8 +99,8 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     n_judges, weight = len(verdicts.judges), verdict_weights(verdicts)
     cell = verdicts.judge * n_answers + verdicts.answer
     prior = (share.sum(axis=0) + 1) / (share.sum() + n_classes)
-    loud = np.ones(n_items)
-    loud[known] = min(max(1.0, LEAST_WEIGHT_OF_PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
+    item_weight = np.ones(n_items)
+    item_weight[known] = min(max(1.0, LEAST_WEIGHT_OF_PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
 
     def tables(belief: FloatArray, only: FloatArray) -> FloatArray:
         values = (weight * only[verdicts.item])[:, None] * belief[verdicts.item]
@@ -122,8 +122,8 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     for _ in range(EM_STEPS):
         belief = softmax(support(table) + np.log(prior))
         belief[known] = share
-        table = tables(belief, loud)
-        prior = (belief * loud[:, None]).sum(axis=0) + 1
+        table = tables(belief, item_weight)
+        prior = (belief * item_weight[:, None]).sum(axis=0) + 1
         prior /= prior.sum()
     judges = np.bincount(verdicts.item, weights=weight, minlength=n_items)
     temper = 1 / (1 + SHARED_MISTAKES * np.maximum(judges - 1, 0))
@@ -221,18 +221,18 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
     every = np.concatenate([features, np.broadcast_to(np.eye(n_classes), (n, n_classes, n_classes))], axis=2)
     centre = np.zeros(n_features + n_classes)
     centre[0] = CENTRE
-    pull = np.repeat([PULLS[0], PULLS[2], PULLS[1]], [1, n_features - 1, n_classes])
+    penalty = np.repeat([PENALTIES[0], PENALTIES[2], PENALTIES[1]], [1, n_features - 1, n_classes])
     at = centre.copy()
 
     def loss(value: FloatArray) -> float:
-        return float((pull * (value - centre) ** 2).sum() / 2 - (share * log_softmax(every @ value)).sum())
+        return float((penalty * (value - centre) ** 2).sum() / 2 - (share * log_softmax(every @ value)).sum())
 
     now = loss(at)
     for _ in range(CORRECTION_STEPS):
         chance = softmax(every @ at)
         mean = np.einsum("nk,nkq->nq", chance, every)
-        gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + pull * (at - centre)
-        curved = np.einsum("nk,nkq,nkr->qr", chance, every, every, optimize=True) - mean.T @ mean + np.diag(pull)
+        gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + penalty * (at - centre)
+        curved = np.einsum("nk,nkq,nkr->qr", chance, every, every, optimize=True) - mean.T @ mean + np.diag(penalty)
         step = np.linalg.solve(curved, gradient)
         length = 1.0
         while (then := loss(at - length * step)) > now and length > 1e-4:

@@ -29,7 +29,7 @@ ALL_COMPARED = 6  # groups up to which all are compared with one another; of mor
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that rates are made of.
+    """What rates are computed from.
 
     Attributes
     ----------

@@ -147,7 +147,7 @@ def rank_ranges(above: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def groups_alike(score: FloatArray, above: BoolArray) -> list[str]:
-    """Return for each the groups it belongs to; two that share a group cannot be told apart.
+    """Return the groups of each item, (n,); two items that share a group cannot be told apart.
 
     Groups are runs in the order of the scores, named a, b ... z, aa ...
 
