@@ -160,10 +160,8 @@ class Rated:
     def items(self) -> pa.Table:
         """Return for each item the probability that people would name each class, and what people said."""
         verdicts, people = self.verdicts, self.people
-        best = self.blind.argmax(axis=1)
-        said: list[str | None] = [None] * verdicts.n_items
-        for row, j in enumerate(people.item):
-            said[int(j)] = verdicts.classes[int(people.code[row])]
+        best, named = self.blind.argmax(axis=1), people.code
+        said = [None if row < 0 else verdicts.classes[named[row]] for row in people.place(verdicts.n_items)]
         columns: dict[str, Any] = {
             "item": verdicts.items,
             "label": pa.array([verdicts.classes[c] for c in best]),

@@ -281,11 +281,10 @@ def rate_groups(
 
 def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> IntArray:
     """Return the items of two groups that have the same name in common, shape (n_pairs, 2); a name may occur once in each."""
-    places: list[dict[str, int]] = []
-    for group in (one, two):
-        rows: dict[str, int] = {}
-        for j in np.flatnonzero(group):
-            name = common[int(j)]
+    places: list[dict[str, int]] = [{}, {}]
+    for group, rows in zip((one, two), places, strict=True):
+        for j in np.flatnonzero(group).tolist():
+            name = common[j]
             if name is None:
                 continue
             if name in rows:
@@ -293,7 +292,6 @@ def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> 
                     f"Two items of one group are both paired by {shown(name)}; a pair has one item of each group. Name another "
                     "column with --pair; this one may be the --cluster."
                 )
-            rows[name] = int(j)
-        places.append(rows)
+            rows[name] = j
     both = [(places[0][name], places[1][name]) for name in places[0] if name in places[1]]
     return np.array(both, int).reshape(-1, 2)
