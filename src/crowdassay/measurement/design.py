@@ -226,6 +226,12 @@ def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
     return part, np.where(design.filled, label[design.n_beta :], -1)
 
 
+def only_ends(codes: IntArray, above: BoolArray, below: BoolArray, size: int) -> BoolArray:
+    """Mark elements (size,) none of whose ratings is ``above`` the lowest score, or none ``below`` the highest."""
+    up, down = (np.bincount(codes[rows], minlength=size) > 0 for rows in (above, below))
+    return np.asarray(~(up & down))
+
+
 def set_aside(
     ratings: Ratings, steps: int | None, facets: tuple[int, ...]
 ) -> tuple[BoolArray, list[list[tuple[int, IntArray]]]]:
@@ -247,13 +253,12 @@ def set_aside(
         low, high = np.full(step.max() + 1, n_scores), np.full(step.max() + 1, -1)
         np.minimum.at(low, step[kept], ratings.score[kept])
         np.maximum.at(high, step[kept], ratings.score[kept])
-        inside = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
+        above, below = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
         out: list[tuple[int, IntArray]] = []
         for f in facets:
             size = len(ratings.names[f])
             there = np.bincount(ratings.code[kept, f], minlength=size) > 0
-            up, down = (np.bincount(ratings.code[part, f], minlength=size) > 0 for part in inside)
-            extreme = np.flatnonzero(there & ~(up & down))
+            extreme = np.flatnonzero(there & only_ends(ratings.code[:, f], above, below, size))
             if len(extreme):
                 out.append((f, extreme))
         if not out:

@@ -138,6 +138,7 @@ class ManyFacet(FittableStudy[Ratings]):
                 "more ratings, or fewer facets, are needed."
             )
         self._item, self._steps, self._positive = item, steps, frozenset([item, *places])
+        self._sign = np.array([1.0 if f in self._positive else -1.0 for f in every])
         return make_design(ratings, kept, item, self._positive, steps)
 
     def _restore(self, data: Ratings, fit: FacetsFit) -> Self:
@@ -192,8 +193,7 @@ class ManyFacet(FittableStudy[Ratings]):
             error = np.sqrt(np.maximum(clustered[1], 0.0))
         measures[self._item] = np.where(filled, theta, np.nan)
         errors[self._item] = np.where(filled, error, np.nan)
-        signs = np.array([1.0 if f in self._positive else -1.0 for f in range(len(ratings.facets))])
-        estimate_extremes(ratings, self._steps, design, fit.parameters, signs, self._extremes, measures, errors)
+        estimate_extremes(ratings, self._steps, design, fit.parameters, self._sign, self._extremes, measures, errors)
         return measures, errors
 
     def _clusters(self) -> IntArray | None:
@@ -273,7 +273,7 @@ class ManyFacet(FittableStudy[Ratings]):
 
     def _drift_table(self) -> pa.Table:
         fitted, facet = self._fitted(), self._rater_facet()
-        return drift(fitted, self._residuals, facet, 1.0 if facet in self._positive else -1.0)
+        return drift(fitted, self._residuals, facet, self._sign[facet])
 
     def _rater_facet(self) -> int:
         """Return the facet that is called like a rater, or else the first that is not measured."""

@@ -22,7 +22,7 @@ from scipy.special import chdtrc, ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.measurement.design import Design
+from crowdassay.measurement.design import Design, only_ends
 from crowdassay.measurement.fit import FacetsFit
 from crowdassay.measurement.ratings import Ratings
 from crowdassay.statistics import q_values
@@ -227,9 +227,7 @@ def find_residuals(design: Design, fit: FacetsFit, *, joint: bool) -> Residuals:
     every = residuals_at(design, fit.parameters, theta)
     low, high = (ends[design.step] for ends in design.ends)
     owner = every.owner
-    up = np.bincount(owner[design.score > low], minlength=design.n_objects) > 0
-    down = np.bincount(owner[design.score < high], minlength=design.n_objects) > 0
-    rows = (up & down)[owner]
+    rows = ~only_ends(owner, design.score > low, design.score < high, design.n_objects)[owner]
     return Residuals(
         every.rows[rows], every.residual[rows], every.variance[rows], every.fourth[rows], every.logit[rows], owner[rows],
         fitted=not joint,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.values import counted, listed
 from crowdassay.measurement.clusters import ENOUGH_QUESTIONS
+from crowdassay.measurement.design import only_ends
 from crowdassay.measurement.residuals import mean_squares, separation
 from crowdassay.statistics import softmax
 from crowdassay.tables import Column, TableOf
@@ -96,6 +97,8 @@ def measures_table(model: ManyFacet) -> pa.Table:
         size, codes = len(names), ratings.code[:, f]
         count = np.bincount(codes, minlength=size)
         fit = mean_squares(residuals, ratings.code[residuals.rows, f], size)
+        if f == model._item:
+            aside[f] |= only_ends(codes, ratings.score > 0, ratings.score < len(ratings.values) - 1, size)
         subset = group if f == model._item else part[model._design.spans[model._design.others.index(f)]]
         tables.append(
             MEASURES_TABLE.fill(
@@ -107,21 +110,11 @@ def measures_table(model: ManyFacet) -> pa.Table:
                 standard_error=model._errors[f],
                 fair_average=fair_averages(model, f),
                 **fit,
-                extreme=aside[f] | (_only_ends(model, f) if f == model._item else False),
+                extreme=aside[f],
                 subset=np.zeros(size, np.int64) if whole[f] else np.unique(subset, return_inverse=True)[1].ravel(),
             )
         )
     return pa.concat_tables(tables)
-
-
-def _only_ends(model: ManyFacet, facet: int) -> np.ndarray:
-    """Mark elements that have the lowest scores only or the highest only, shape (n_elements,)."""
-    ratings = model._fitted()
-    size, top = len(ratings.names[facet]), len(ratings.values) - 1
-    codes = ratings.code[:, facet]
-    up = np.bincount(codes[ratings.score > 0], minlength=size) > 0
-    down = np.bincount(codes[ratings.score < top], minlength=size) > 0
-    return ~(up & down)
 
 
 def fair_averages(model: ManyFacet, facet: int) -> FloatArray:
@@ -130,8 +123,7 @@ def fair_averages(model: ManyFacet, facet: int) -> FloatArray:
     if model._steps is not None:
         return np.full(len(ratings.names[facet]), np.nan)
     table = design.tables(model._fit.parameters)[0]
-    sign = 1.0 if facet in model._positive else -1.0
-    logit = sign * model._measures[facet] + (0.0 if facet == model._item else model.centre_)
+    logit = model._sign[facet] * model._measures[facet] + (0.0 if facet == model._item else model.centre_)
     return np.asarray(softmax(np.arange(len(table)) * logit[:, None] - table) @ ratings.values)
 
 
