@@ -28,7 +28,7 @@ from crowdassay.labels.values import listed
 from crowdassay.statistics import log_softmax
 
 LEAST_COMMON_ITEMS = 10  # common items from which a correlation is looked at
-ALIKE = 0.5  # correlation from which judges are said to make the same mistakes
+ERR_ALIKE = 0.5  # correlation from which judges are said to make the same mistakes
 LEAST_ITEMS_TO_GROUP = 20  # items from which judges are grouped
 RESAMPLES = 200
 LEAST_ITEMS_TO_ADVISE = 30  # people's items from which dropping is advised
@@ -139,7 +139,7 @@ def _clusters(correlation: FloatArray, common: FloatArray) -> tuple[tuple[int, .
     distance = 1 - np.nan_to_num(correlation, nan=0.0)
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
-    member = fcluster(tree, 1 - ALIKE, "distance")
+    member = fcluster(tree, 1 - ERR_ALIKE, "distance")
     groups = [tuple(int(i) for i in np.flatnonzero(member == g)) for g in np.unique(member)]
     return tuple(sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), group)))
 
