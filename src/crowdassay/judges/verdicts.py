@@ -152,12 +152,7 @@ def split_verdicts(
     (('m',), ('pass', 'fail', '2', '7'))
     """
     workers = [str(name) for name in labels.workers.to_pylist()]
-    if not people and not gold and labels.gold.max(initial=-1) < 0:
-        raise ParameterError("Say which workers are people (--people ann,bob), or give a file of known classes (--gold).")
-    for name in people:
-        if name not in workers:
-            raise ParameterError(no_such("worker", name, workers[:20]))
-    named = sorted({workers.index(name) for name in people})
+    named = _people(people, workers, gold or labels.gold.max(initial=-1) >= 0)
     human = np.isin(labels.worker, named)
     if human.all():
         raise DataError("Every worker is named as a person, so that no judge is left; --people names people only.")
@@ -190,6 +185,15 @@ def split_verdicts(
         gold=_gold(known, labels, place, notes),
         notes=tuple(notes),
     )
+
+
+def _people(people: Sequence[str], workers: list[str], gold: object) -> list[int]:
+    if not people and not gold:
+        raise ParameterError("Say which workers are people (--people ann,bob), or give a file of known classes (--gold).")
+    for name in people:
+        if name not in workers:
+            raise ParameterError(no_such("worker", name, workers[:20]))
+    return sorted({workers.index(name) for name in people})
 
 
 def _meaning(words: Sequence[str], classes: tuple[str, ...], notes: list[str]) -> list[str]:
