@@ -62,16 +62,16 @@ def draw(verdicts: Verdicts, size: int, panel: Any, generator: np.random.Generat
     gold[chosen] = verdicts.gold[chosen]
     drawn = Verdicts(**{**verdicts.__dict__, "gold": gold})
     people = gather_people(drawn)
-    proxy = predict_people(drawn, people, panel, generator)
+    claim, blind = predict_people(drawn, people, panel, generator)
     stratum, alone_stratum, _ = choose_strata(drawn, people)
-    evidence = Evidence(people, proxy.blind, proxy.panel, stratum, alone_stratum)
+    evidence = Evidence(people, blind, claim, stratum, alone_stratum)
     among = verdicts.gold >= 0
     truth = np.bincount(verdicts.gold[known], minlength=verdicts.n_classes) / len(known)
     found, alone = find_rates(evidence, among), find_rates(evidence, among, powered=False)
     assert found is not None
     assert alone is not None
     rest = np.setdiff1d(known, chosen)
-    scores = [_scores(table[rest], verdicts.gold[rest]) for table in (proxy.blind, proxy.panel)]
+    scores = [_scores(table[rest], verdicts.gold[rest]) for table in (blind, claim)]
     return {
         "people": [_holds(one, t) for one, t in zip(alone, truth, strict=True)],
         "rate": [_holds(one, t) for one, t in zip(found, truth, strict=True)],
@@ -143,10 +143,8 @@ def clusters(repeats: int) -> None:
             for who, target in (("these", rate), ("beyond", PASS_RATE)):
                 widths = []
                 for how, cluster in (("clustered", question), ("plain", None)):
-                    proxy = predict_people(verdicts, people, panel, np.random.default_rng(repeat), cluster)
-                    evidence = Evidence(
-                        people, proxy.blind, proxy.panel, stratum, alone_stratum, beyond=who == "beyond", cluster=cluster
-                    )
+                    claim, blind = predict_people(verdicts, people, panel, np.random.default_rng(repeat), cluster)
+                    evidence = Evidence(people, blind, claim, stratum, alone_stratum, beyond=who == "beyond", cluster=cluster)
                     found = find_rates(evidence, every)
                     assert found is not None
                     held[f"{who} {how}"].append(_holds(found[1], target))

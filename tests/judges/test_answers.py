@@ -29,7 +29,7 @@ def scored(seed, binary, n_items=300, n_judges=5, n_seen=60):
 def right_of(seed, binary):
     verdicts, passes = scored(seed, binary)
     people = gather_people(verdicts)
-    blind = predict_people(verdicts, people, None, np.random.default_rng(seed)).blind
+    _, blind = predict_people(verdicts, people, None, np.random.default_rng(seed))
     rest = np.setdiff1d(np.arange(len(passes)), people.item)
     return float(((blind[rest, 0] > 0.5) == passes[rest]).mean())
 

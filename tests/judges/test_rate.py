@@ -45,9 +45,9 @@ def test_coverage_on_real_panels(panels, size):
             gold[chosen] = whole.gold[chosen]
             drawn = Verdicts(**{**whole.__dict__, "gold": gold})
             people = gather_people(drawn)
-            proxy = predict_people(drawn, people, panel, generator)
+            claim, blind = predict_people(drawn, people, panel, generator)
             stratum, alone_stratum, _ = choose_strata(drawn, people)
-            evidence = Evidence(people, proxy.blind, proxy.panel, stratum, alone_stratum)
+            evidence = Evidence(people, blind, claim, stratum, alone_stratum)
             every = np.ones(len(gold), bool)
             found, alone = find_rates(evidence, every), find_rates(evidence, every, powered=False)
             held += [one.low - 1e-9 <= value <= one.high + 1e-9 for one, value in zip(found, share, strict=True)]

@@ -5,9 +5,14 @@ from __future__ import annotations
 import dataclasses
 from html import escape
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import pyarrow as pa
 
 from crowdassay.errors import NotFittedError, ParameterError
+from crowdassay.labels.frames import to_frame
+
+Data = TypeVar("Data")
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
@@ -78,11 +83,19 @@ class Fittable:
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class FittableStudy(Fittable):
+class FittableStudy(Fittable, Generic[Data]):
     """A study: fitted to other things than labels, saved as what it was fitted to and what the fit found."""
 
     saved_as: ClassVar[tuple[type, type]]
     """The dataclasses of the data and of the fit."""
+
+    def _fitted(self) -> Data:
+        data: Data = super()._fitted()
+        return data
+
+    def _frame(self, table: pa.Table) -> Any:
+        """Return a table as the kind of frame that the data came in."""
+        return to_frame(table, super()._fitted().frame)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model to a folder, from which `crowdassay.load_model` reads it."""

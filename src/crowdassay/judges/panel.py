@@ -12,8 +12,8 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.judges.people import People
 from crowdassay.judges.ppi import Interval, difference, effective_size, wilson
 from crowdassay.judges.prediction import make_panel
-from crowdassay.judges.verdicts import Verdicts, as_number
-from crowdassay.labels.values import counted
+from crowdassay.judges.verdicts import Verdicts
+from crowdassay.labels.values import counted, number_of
 from crowdassay.statistics import discoveries
 
 LEAST_ITEMS_OF_A_CLASS = 5  # items of a class from which a bias is told
@@ -85,7 +85,7 @@ class Judge:
             "abstains": round(self.abstains, 4),
             "bias": self.bias,
             "verdict": self.verdict,
-            "replaces_a_person": None if self.replaces is None else dict(self.replaces.__dict__),
+            "replaces_a_person": None if self.replaces is None else dict(vars(self.replaces)),
         }
 
 
@@ -105,11 +105,9 @@ def read_judges(verdicts: Verdicts, people: People) -> IntArray:
 
 def describe_judges(verdicts: Verdicts, reading: IntArray, people: People, cluster: IntArray | None = None) -> list[Judge]:
     """Return what is known of every judge, in the order of the verdicts; items of one ``cluster`` (n_items,) go together."""
-    place = np.full(verdicts.n_items, -1)
-    place[people.item] = np.arange(len(people.item))
-    truth = people.code
+    place, truth = people.place(verdicts.n_items), people.code
     said = said_by_people(verdicts, people)
-    odd = np.array([a >= verdicts.n_classes and as_number(name) is None for a, name in enumerate(verdicts.answers)])
+    odd = np.array([a >= verdicts.n_classes and number_of(name) is None for a, name in enumerate(verdicts.answers)])
     described = []
     for i, name in enumerate(verdicts.judges):
         mine = verdicts.judge == i
@@ -136,10 +134,8 @@ def said_by_people(verdicts: Verdicts, people: People) -> IntArray:
 
     -1 stands where a person said nothing, or said two things.
     """
-    place = np.full(verdicts.n_items, -1)
-    place[people.item] = np.arange(len(people.item))
     least, most = (np.full((len(people.item), len(verdicts.people)), value) for value in (verdicts.n_classes, -1))
-    cells = place[verdicts.seen], verdicts.person
+    cells = people.place(verdicts.n_items)[verdicts.seen], verdicts.person
     np.minimum.at(least, cells, verdicts.said)
     np.maximum.at(most, cells, verdicts.said)
     return np.where(least == most, most, -1)
@@ -276,20 +272,24 @@ class OrderBias:
     ----------
     answer : str
         The answer whose share differs most.
+    orders : tuple of str
     shift : Interval
         Its share in the first order less that in the second.
     flipped : float or None
         Share of items judged in both orders on which the verdict changed.
     items : int
         Items judged in both orders.
-    orders : tuple of str
     """
 
     answer: str
+    orders: tuple[str, str]
     shift: Interval
     flipped: float | None
     items: int
-    orders: tuple[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {**vars(self), "orders": list(self.orders), "shift": self.shift.as_dict(), "text": self.in_words()}
 
     def in_words(self) -> str:
         """Return what was found, in a sentence."""
@@ -302,12 +302,9 @@ class OrderBias:
                 f"says {self.answer} {100 * abs(self.shift.estimate):.0f} points {more} often in order {first} than in {second}"
             )
         between = f" ({100 * self.shift.low:+.0f} to {100 * self.shift.high:+.0f})"
-        flips = (
-            ""
-            if self.flipped is None
-            else f"; changes its verdict on {100 * self.flipped:.0f} % of {counted(self.items, 'item')}"
-        )
-        return text + between + flips
+        if self.flipped is None:
+            return text + between
+        return f"{text}{between}; changes its verdict on {100 * self.flipped:.0f} % of {counted(self.items, 'item')}"
 
 
 def order_bias(verdicts: Verdicts, order: IntArray, names: tuple[str, ...], judge: int) -> OrderBias | None:
@@ -321,17 +318,11 @@ def order_bias(verdicts: Verdicts, order: IntArray, names: tuple[str, ...], judg
     shares = [table / table.sum() for table in tables]
     a = int(np.abs(shares[0] - shares[1]).argmax())
     one, two = (wilson(float(share[a]), int(table.sum())) for share, table in zip(shares, tables, strict=True))
-    shift = difference(one, two)
-    flipped, items = _flips(verdicts, order, mine, top)
-    return OrderBias(verdicts.answers[a], shift, flipped, items, (names[int(top[0])], names[int(top[1])]))
-
-
-def _flips(verdicts: Verdicts, order: IntArray, mine: np.ndarray, top: IntArray) -> tuple[float | None, int]:
-    answers = []
-    for o in top:
-        said = np.full(verdicts.n_items, -1)
+    said = np.full((2, verdicts.n_items), -1)
+    for k, o in enumerate(top):
         rows = mine & (order == o)
-        said[verdicts.item[rows]] = verdicts.answer[rows]
-        answers.append(said)
-    both = (answers[0] >= 0) & (answers[1] >= 0)
-    return (float((answers[0] != answers[1])[both].mean()) if both.any() else None), int(both.sum())
+        said[k, verdicts.item[rows]] = verdicts.answer[rows]
+    both = (said >= 0).all(axis=0)
+    flipped = float((said[0] != said[1])[both].mean()) if both.any() else None
+    orders = names[int(top[0])], names[int(top[1])]
+    return OrderBias(verdicts.answers[a], orders, difference(one, two), flipped, int(both.sum()))

@@ -71,12 +71,18 @@ class People:
         """The class that most people named, the first of several."""
         return np.asarray(self.share.argmax(axis=1))
 
+    def place(self, n_items: int) -> IntArray:
+        """Return the row of each item among those that people saw, shape (n_items,), -1 for the others."""
+        place = np.full(n_items, -1)
+        place[self.item] = np.arange(len(self.item))
+        return place
+
 
 def gather_people(verdicts: Verdicts) -> People:
     """Return what people said about the items that they saw."""
     n_classes = verdicts.n_classes
     counts = np.zeros((verdicts.n_items, n_classes))
-    weight, conflicts = _one_voice(verdicts)
+    weight, conflicts = _label_weights(verdicts)
     np.add.at(counts, (verdicts.seen, verdicts.said), weight)
     known = verdicts.gold >= 0
     again = int(np.isin(verdicts.seen, np.flatnonzero(known)).sum())
@@ -85,8 +91,8 @@ def gather_people(verdicts: Verdicts) -> People:
     error, steep = error_rate(pairs, float(differing.sum()), n_classes)
     counts[known] = np.eye(n_classes)[verdicts.gold[known]]
     item = np.flatnonzero(counts.sum(axis=1) > 0)
-    voices = counts[item].sum(axis=1, keepdims=True)
-    share = counts[item] / voices
+    votes = counts[item].sum(axis=1, keepdims=True)
+    share = counts[item] / votes
     notes = []
     if conflicts:
         notes.append(f"People contradict themselves on {counted(conflicts, 'item')}: each such label counts for half or less.")
@@ -114,16 +120,16 @@ def gather_people(verdicts: Verdicts) -> People:
     wrong = error / (n_classes - 1)
     gain = 1 - error - wrong
     truth = np.where(certain, share, (share - wrong) / gain)
-    noise = np.where(certain, 0.0, _noise(share, error, wrong) / (np.maximum(voices, 1) * gain**2))
+    noise = np.where(certain, 0.0, _noise(share, error, wrong) / (np.maximum(votes, 1) * gain**2))
     rise = n_classes / (n_classes - 1)  # what the denominator loses as the error grows
     slope = np.where(certain, 0.0, (rise * truth - 1 / (n_classes - 1)) / gain)
     error_se = 0.0
     if steep:
         # What each item adds to the error rate, beside what it adds to the rate: the two go together.
-        pull = (differing - paired * differing.sum() / pairs)[item] * len(item) / pairs / steep
-        truth = truth + slope.mean(axis=0) * pull[:, None]
-        noise = noise + slope.mean(axis=0) ** 2 * (pull**2).mean()
-        error_se = float(np.sqrt((pull**2).mean() / len(item))) if differing.any() else 1 / (pairs + 2) / steep
+        influence = (differing - paired * differing.sum() / pairs)[item] * len(item) / pairs / steep
+        truth = truth + slope.mean(axis=0) * influence[:, None]
+        noise = noise + slope.mean(axis=0) ** 2 * (influence**2).mean()
+        error_se = float(np.sqrt((influence**2).mean() / len(item))) if differing.any() else 1 / (pairs + 2) / steep
     n_labels = len(verdicts.seen) - again + int(known.sum())
     doubt = np.zeros_like(share) if error else share * (1 - share)
     return People(item, share, truth, noise, doubt, slope, n_labels, error, error_se, pairs, tuple(notes))
@@ -145,8 +151,8 @@ def error_rate(pairs: int, differing: float, n_classes: int) -> tuple[float, flo
     return float(error), float(2 * np.sqrt(max(1 - rate / guess, 0.01)))
 
 
-def _one_voice(verdicts: Verdicts) -> tuple[FloatArray, int]:
-    """Return the weight of each label, one for each person and item together, and how often people contradict themselves."""
+def _label_weights(verdicts: Verdicts) -> tuple[FloatArray, int]:
+    """Return what each label counts, one for all of a person on an item, and on how many items people contradict themselves."""
     cell = verdicts.seen * max(len(verdicts.people), 1) + verdicts.person
     _, place, times = np.unique(cell, return_inverse=True, return_counts=True)
     answers = np.unique(place * verdicts.n_classes + verdicts.said) // verdicts.n_classes  # by cell, each answer once
@@ -155,9 +161,9 @@ def _one_voice(verdicts: Verdicts) -> tuple[FloatArray, int]:
 
 def _pairs(counts: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return for each item how many pairs of people saw it, and how many of these differ."""
-    voices = counts.sum(axis=1)
+    votes = counts.sum(axis=1)
     alike = (counts * np.maximum(counts - 1, 0)).sum(axis=1) / 2
-    pairs = voices * np.maximum(voices - 1, 0) / 2
+    pairs = votes * np.maximum(votes - 1, 0) / 2
     return pairs, np.maximum(pairs - alike, 0)
 
 

@@ -35,7 +35,7 @@ EM_STEPS = 10
 LEAST_WEIGHT_OF_PEOPLE = 0.5  # share of the other items' weight that people's items have together, at least
 HEAVIEST = 10.0
 CENTRE = 1.0  # of the weight of the panel's log-odds, which are tempered already
-PULLS = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
+PENALTIES = (5.0, 1.0, 5.0)  # of that weight, of the classes and of the judges
 LEAST_PANEL_PROBABILITY = 1e-6
 CORRECTION_STEPS = 25
 PREDICTION_FOLDS, MANY_SEEN = (10, 5), 100  # folds below and from this number of items that people saw
@@ -61,10 +61,6 @@ class Panel:
     def evidence(self) -> FloatArray:
         """What each verdict says for each class, beside others by the same judge on the same item; (n_verdicts, n_classes)."""
         return np.asarray(self.says[self.verdicts.judge, self.verdicts.answer] * verdict_weights(self.verdicts)[:, None])
-
-    def weighted(self, weights: FloatArray) -> FloatArray:
-        """Return what all judges say for each class of each item, each with its weight; shape (n_items, n_classes)."""
-        return _sums(self.verdicts.item, self.evidence * weights[self.verdicts.judge][:, None], self.verdicts.n_items)
 
     def evidence_of(self, rows: IntArray) -> FloatArray:
         """Return what every judge says of some items, shape (n, n_classes, n_judges)."""
@@ -103,8 +99,8 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     n_judges, weight = len(verdicts.judges), verdict_weights(verdicts)
     cell = verdicts.judge * n_answers + verdicts.answer
     prior = (share.sum(axis=0) + 1) / (share.sum() + n_classes)
-    loud = np.ones(n_items)
-    loud[known] = min(max(1.0, LEAST_WEIGHT_OF_PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
+    item_weight = np.ones(n_items)
+    item_weight[known] = min(max(1.0, LEAST_WEIGHT_OF_PEOPLE * (n_items - len(known)) / max(len(known), 1)), HEAVIEST)
 
     def tables(belief: FloatArray, only: FloatArray) -> FloatArray:
         values = (weight * only[verdicts.item])[:, None] * belief[verdicts.item]
@@ -126,8 +122,8 @@ def fit_answers(verdicts: Verdicts, known: IntArray, share: FloatArray) -> Panel
     for _ in range(EM_STEPS):
         belief = softmax(support(table) + np.log(prior))
         belief[known] = share
-        table = tables(belief, loud)
-        prior = (belief * loud[:, None]).sum(axis=0) + 1
+        table = tables(belief, item_weight)
+        prior = (belief * item_weight[:, None]).sum(axis=0) + 1
         prior /= prior.sum()
     judges = np.bincount(verdicts.item, weights=weight, minlength=n_items)
     temper = 1 / (1 + SHARED_MISTAKES * np.maximum(judges - 1, 0))
@@ -147,22 +143,6 @@ def _sums(code: IntArray, values: FloatArray, size: int) -> FloatArray:
     return np.stack([np.bincount(code, column, size) for column in values.T], axis=1)
 
 
-@dataclass(frozen=True, eq=False)
-class Proxy:
-    """Predictions of what people would say.
-
-    Attributes
-    ----------
-    panel : ndarray, shape (n_items, n_classes)
-        What the panel alone claims.
-    blind : ndarray, shape (n_items, n_classes)
-        Predictions for every item that have not seen people's labels of that item.
-    """
-
-    panel: FloatArray
-    blind: FloatArray
-
-
 def deal_folds(people: People, n_folds: int, cluster: IntArray | None, generator: np.random.Generator) -> IntArray:
     """Return a fold for each item that people saw, shape (n,); items of one cluster, (n_items,), stay together."""
     _, code = np.unique(people.item if cluster is None else cluster[people.item], return_inverse=True)
@@ -176,8 +156,8 @@ def predict_people(
     panel: FloatArray | None,
     generator: np.random.Generator,
     cluster: IntArray | None = None,
-) -> Proxy:
-    """Return blind predictions for all items.
+) -> tuple[FloatArray, FloatArray]:
+    """Predict what people would say of every item.
 
     Parameters
     ----------
@@ -190,6 +170,13 @@ def predict_people(
         Deals the folds.
     cluster : ndarray of int, shape (n_items,), optional
         Items of one question, which stay in one fold.
+
+    Returns
+    -------
+    panel : ndarray, shape (n_items, n_classes)
+        What the panel alone claims.
+    blind : ndarray, shape (n_items, n_classes)
+        Predictions that have not seen people's labels of the item.
     """
     n = len(people.item)
     fold = deal_folds(people, PREDICTION_FOLDS[n >= MANY_SEEN], cluster, generator)
@@ -203,16 +190,17 @@ def predict_people(
         held[~rest] = corrected[people.item[~rest]]
         blind += corrected / n_folds
     blind[people.item] = held
-    return Proxy(whole.probability, blind)
+    return whole.probability, blind
 
 
 def _corrected(panel: Panel, people: People, used: np.ndarray) -> FloatArray:
     """Return the probabilities of all items, corrected by what people said of some."""
-    rows = people.item[used]
+    rows, verdicts = people.item[used], panel.verdicts
     odds = np.log(np.maximum(panel.probability, LEAST_PANEL_PROBABILITY))
     features = np.concatenate([odds[rows][:, :, None], panel.evidence_of(rows)], axis=2)
     weight, bias = fit_correction(features, people.share[used])
-    return softmax(weight[0] * odds + bias + panel.weighted(weight[1:]))
+    said = _sums(verdicts.item, panel.evidence * weight[1:][verdicts.judge][:, None], verdicts.n_items)
+    return softmax(weight[0] * odds + bias + said)
 
 
 def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -233,18 +221,18 @@ def fit_correction(features: FloatArray, share: FloatArray) -> tuple[FloatArray,
     every = np.concatenate([features, np.broadcast_to(np.eye(n_classes), (n, n_classes, n_classes))], axis=2)
     centre = np.zeros(n_features + n_classes)
     centre[0] = CENTRE
-    pull = np.repeat([PULLS[0], PULLS[2], PULLS[1]], [1, n_features - 1, n_classes])
+    penalty = np.repeat([PENALTIES[0], PENALTIES[2], PENALTIES[1]], [1, n_features - 1, n_classes])
     at = centre.copy()
 
     def loss(value: FloatArray) -> float:
-        return float((pull * (value - centre) ** 2).sum() / 2 - (share * log_softmax(every @ value)).sum())
+        return float((penalty * (value - centre) ** 2).sum() / 2 - (share * log_softmax(every @ value)).sum())
 
     now = loss(at)
     for _ in range(CORRECTION_STEPS):
         chance = softmax(every @ at)
         mean = np.einsum("nk,nkq->nq", chance, every)
-        gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + pull * (at - centre)
-        curved = np.einsum("nk,nkq,nkr->qr", chance, every, every, optimize=True) - mean.T @ mean + np.diag(pull)
+        gradient = mean.sum(axis=0) - np.einsum("nk,nkq->q", share, every) + penalty * (at - centre)
+        curved = np.einsum("nk,nkq,nkr->qr", chance, every, every, optimize=True) - mean.T @ mean + np.diag(penalty)
         step = np.linalg.solve(curved, gradient)
         length = 1.0
         while (then := loss(at - length * step)) > now and length > 1e-4:

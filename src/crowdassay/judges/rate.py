@@ -33,6 +33,7 @@ from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted, listed
 from crowdassay.notes import NoteKind, kind_of
 from crowdassay.read_options import ReadOptions
+from crowdassay.results.saved.merge import join_names
 
 Given = Sequence[str | None] | Mapping[str, str]  # a value for each item, in item order or by name
 SIDES = ("first", "second")  # the two systems of `rate_against`
@@ -107,9 +108,9 @@ def rate(
     table = split_verdicts(labels, people, gold, classes)
     generator = np.random.default_rng(seed)
     seen = gather_people(table)
-    notes = [*reading_notes(labels, table), *table.notes, *seen.notes, *_warnings(table, seen)]
     if not len(seen.item):
         raise DataError("No item has a label by people, so that nothing is known of the real rate.")
+    notes = [*reading_notes(labels, table), *table.notes, *seen.notes, *_warnings(table, seen)]
     names = {
         name: _in_order(given, table, items, name)
         for name, given in (("by", by), ("pair", pair), ("strata", strata), ("cluster", cluster))
@@ -117,13 +118,13 @@ def rate(
     if names["pair"] is not None and names["by"] is None:
         raise ParameterError("Pairs are pairs of groups: --pair goes with --by.")
     group_of = find_clusters(names["cluster"], seen)
-    proxy = predict_people(table, seen, default_panel(table), generator, group_of)
+    panel, blind = predict_people(table, seen, default_panel(table), generator, group_of)
     if names["strata"] is None:
         stratum, drawn, told = choose_strata(table, seen)
         notes += told
     else:
         stratum = drawn = given_strata(names["strata"], seen)
-    evidence = Evidence(seen, proxy.blind, proxy.panel, stratum, drawn, confidence, beyond, group_of)
+    evidence = Evidence(seen, blind, panel, stratum, drawn, confidence, beyond, group_of)
     among = np.ones(table.n_items, bool)
     groups, differences = None, None
     if names["by"] is not None:
@@ -132,12 +133,10 @@ def rate(
     reading = read_judges(table, seen)
     likeness = find_likeness(reading, seen.code, generator, None if group_of is None else group_of[seen.item])
     powered, alone = find_rates(evidence, among), find_rates(evidence, among, powered=False)
-    assert powered is not None  # people saw something
-    assert alone is not None
     return Rated(
         verdicts=table,
         people=seen,
-        blind=proxy.blind,
+        blind=blind,
         rates=powered,
         alone=alone,
         claimed=claimed_rates(evidence, among),
@@ -146,7 +145,7 @@ def rate(
         dropped=judges_to_drop(table, seen, judge_costs(cost, table), generator, group_of),
         costed=cost is not None,
         spent=money_spent(cost, table, powered, alone),
-        ahead=items_ahead(proxy.blind, disputed_strata(table), seen, n_next, generator),
+        ahead=items_ahead(blind, disputed_strata(table), seen, n_next, generator),
         orders=None if shown_in is None else _orders(table, labels, shown_in[rows], orders),
         groups=groups,
         differences=differences,
@@ -227,12 +226,12 @@ def reading_notes(labels: Labels, verdicts: Verdicts) -> list[str]:
 def _warnings(verdicts: Verdicts, people: People) -> list[str]:
     """Return what keeps the figures from being precise."""
     notes, n = [], len(people.item)
-    if 0 < n < FEWEST_ITEMS:
+    if n < FEWEST_ITEMS:
         notes.append(
             f"People saw {counted(n, 'item')} only: the rate is theirs alone, with an exact interval; from {FEWEST_ITEMS} "
             "items on the judges help."
         )
-    if n and len(np.unique(people.code)) == 1:
+    if len(np.unique(people.code)) == 1:
         name = verdicts.classes[int(people.code[0])]
         notes.append(
             f"Every item that people saw is {name}, so that nothing is known of how judges treat other classes; the rate is "
@@ -267,9 +266,8 @@ def rate_against(one: Labels, other: Labels, **options: Any) -> dict[str, Any]:
             f"The two files of verdicts share no item (for example {names[0][0]!r} and {names[1][0]!r}); items that belong "
             "together must have the same name."
         )
-    together = _together([one, other])
     groups = [SIDES[0]] * one.n_items + [SIDES[1]] * other.n_items
-    rated = rate(together, by=groups, pair=names[0] + names[1], n_next=0, **options)
+    rated = rate(_together(one, other), by=groups, pair=names[0] + names[1], n_next=0, **options)
     assert rated.groups is not None
     assert rated.differences is not None
     rates = {side: rated.groups[side]["rate"] for side in SIDES}
@@ -281,20 +279,15 @@ def rate_against(one: Labels, other: Labels, **options: Any) -> dict[str, Any]:
     }
 
 
-def _together(parts: Sequence[Labels]) -> Labels:
-    """Return the labels of all parts with items kept apart; workers and classes of the same name are the same."""
-    workers, classes = (
-        list(dict.fromkeys(str(name) for labels in parts for name in getattr(labels, what).to_pylist()))
-        for what in ("workers", "classes")
+def _together(one: Labels, other: Labels) -> Labels:
+    """Return the labels of both with items kept apart; workers and classes of the same name are the same."""
+    workers, worker = join_names(one.workers, other.workers)
+    classes, label = join_names(one.classes, other.classes)
+    return Labels.from_codes(
+        np.concatenate([one.label_item, other.label_item + one.n_items]),
+        np.concatenate([one.worker, worker[other.worker]]),
+        np.concatenate([one.label, label[other.label]]),
+        items=pa.array([f"{k}:{name}" for k, labels in enumerate((one, other)) for name in labels.items.to_pylist()]),
+        workers=workers,
+        classes=classes,
     )
-    codes: list[list[np.ndarray[Any, Any]]] = [[], [], []]
-    items: list[str] = []
-    for number, labels in enumerate(parts):
-        codes[0].append(labels.label_item + len(items))
-        for place, names, column in ((1, workers, labels.workers), (2, classes, labels.classes)):
-            index = {name: k for k, name in enumerate(names)}
-            of = np.array([index[str(name)] for name in column.to_pylist()])
-            codes[place].append(of[labels.worker if place == 1 else labels.label])
-        items += [f"{number}:{name}" for name in labels.items.to_pylist()]
-    item, worker, label = (np.concatenate(part) for part in codes)
-    return Labels.from_codes(item, worker, label, items=pa.array(items), workers=pa.array(workers), classes=pa.array(classes))

@@ -18,8 +18,7 @@ from crowdassay.judges.verdicts import Verdicts
 from crowdassay.labels.frames import to_frame
 from crowdassay.tables import Column, TableOf
 
-DISAGREEMENTS = ("agreed", "in between", "disputed")
-
+DISAGREEMENTS = (("all",), ("agreed", "disputed"), ("agreed", "in between", "disputed"))  # names of one, two, three strata
 
 JUDGES = TableOf(
     "judges",
@@ -161,10 +160,8 @@ class Rated:
     def items(self) -> pa.Table:
         """Return for each item the probability that people would name each class, and what people said."""
         verdicts, people = self.verdicts, self.people
-        best = self.blind.argmax(axis=1)
-        said: list[str | None] = [None] * verdicts.n_items
-        for row, j in enumerate(people.item):
-            said[int(j)] = verdicts.classes[int(people.code[row])]
+        best, named = self.blind.argmax(axis=1), people.code
+        said = [None if row < 0 else verdicts.classes[named[row]] for row in people.place(verdicts.n_items)]
         columns: dict[str, Any] = {
             "item": verdicts.items,
             "label": pa.array([verdicts.classes[c] for c in best]),
@@ -178,7 +175,7 @@ class Rated:
     def next_items(self) -> pa.Table:
         """Return the next items for people, those of the most doubtful kind first."""
         rows, stratum = self.ahead.item, self.ahead.stratum
-        kinds = kind_names(int(stratum.max(initial=0)) + 1 if len(rows) else 1)
+        kinds = DISAGREEMENTS[int(stratum.max(initial=0))]
         best = self.blind[rows].argmax(axis=1)
         return NEXT_FOR_PEOPLE.fill(
             item=self.verdicts.items.take(pa.array(rows, pa.int64())),
@@ -198,7 +195,8 @@ class Rated:
             record["cluster"] = cluster.get(i)
             record["can_be_dropped"] = i in self.droppable if self.dropped else None
             if self.orders is not None:
-                record["order_bias"] = _order(self.orders[i])
+                bias = self.orders[i]
+                record["order_bias"] = None if bias is None else bias.as_dict()
             judges.append(record)
         fields: dict[str, Any] = {
             "rate": as_rates(self.rates, verdicts.classes),
@@ -244,24 +242,6 @@ def group_rows(groups: dict[str, Any], name: str) -> list[dict[str, Any]]:
         }
         for group, one in groups.items()
     ]
-
-
-def kind_names(count: int) -> list[str]:
-    """Name the strata by disagreement, from agreed to disputed."""
-    return list(DISAGREEMENTS) if count > 2 else [DISAGREEMENTS[0], DISAGREEMENTS[2]] if count == 2 else ["all"]
-
-
-def _order(bias: OrderBias | None) -> dict[str, Any] | None:
-    if bias is None:
-        return None
-    return {
-        "answer": bias.answer,
-        "orders": list(bias.orders),
-        "shift": bias.shift.as_dict(),
-        "flipped": bias.flipped,
-        "items": bias.items,
-        "text": bias.in_words(),
-    }
 
 
 def _number(value: float) -> float | None:

@@ -29,7 +29,7 @@ ALL_COMPARED = 6  # groups up to which all are compared with one another; of mor
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """All that rates are made of.
+    """What rates are computed from.
 
     Attributes
     ----------
@@ -85,10 +85,8 @@ def _pairs_within(weight: FloatArray, cluster: IntArray) -> float:
     return float((np.bincount(cluster, weight) ** 2).sum() - (weight**2).sum())
 
 
-def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) -> Rates | None:
-    """Return the rate of every class among some items, (n_items,); None where people saw none of them."""
-    if not among[evidence.people.item].any():
-        return None
+def find_rates(evidence: Evidence, among: BoolArray, *, powered: bool = True) -> Rates:
+    """Return the rate of every class among some items, (n_items,), of which people saw some."""
     n_classes = evidence.blind.shape[1]
 
     def rated(strata: IntArray, *, powered: bool) -> Rates:
@@ -123,29 +121,18 @@ def claimed_rates(evidence: Evidence, among: BoolArray) -> Rates:
     ]
 
 
-def rate_difference(evidence: Evidence, one: BoolArray, two: BoolArray, pairs: IntArray | None) -> Rates | None:
-    """Return the difference in the rate of each class between two groups of items, both (n_items,).
-
-    ``pairs`` (n_pairs, 2) are items of the two groups that belong together, such as two systems' answers to one question.
-    """
-    first, second = find_rates(evidence, one), find_rates(evidence, two)
-    if first is None or second is None:
-        return None
-    return [
-        difference(a, b, correlation(evidence, c, one, two, pairs)) for c, (a, b) in enumerate(zip(first, second, strict=True))
-    ]
-
-
 def correlation(evidence: Evidence, c: int, one: BoolArray, two: BoolArray, pairs: IntArray | None) -> float:
     r"""Return the correlation of two groups' estimates, from what people's labels leave of the prediction on common pairs.
+
+    The groups are (n_items,) each; ``pairs`` (n_pairs, 2) are items of the two that belong together, such as two systems'
+    answers to one question.
 
     .. math:: \rho = \frac{n_{12}}{\sqrt{n_1 n_2}}\, \mathrm{cor}(r_1, r_2)
     """
     if pairs is None or not len(pairs):
         return 0.0
     people = evidence.people
-    place = np.full(len(evidence.blind), -1)
-    place[people.item] = np.arange(len(people.item))
+    place = people.place(len(evidence.blind))
     both = pairs[(place[pairs] >= 0).all(axis=1)]
     if len(both) < FEWEST_ITEMS:
         return 0.0
@@ -258,14 +245,16 @@ def rate_groups(
     codes = {name: number for number, name in enumerate(groups)}
     code = np.array([-1 if name is None else codes[name] for name in names])
     by_group: dict[str, Any] = {}
+    rates: list[Rates | None] = []
     few = []
     for number, name in enumerate(groups):
         among = code == number
         seen = int(among[evidence.people.item].sum())
         few += [name] if seen < FEWEST_ITEMS else []
+        rates.append(find_rates(evidence, among) if seen else None)
         by_group[name] = {
-            "rate": as_rates(find_rates(evidence, among), classes),
-            "people_only": as_rates(find_rates(evidence, among, powered=False), classes),
+            "rate": as_rates(rates[-1], classes),
+            "people_only": as_rates(find_rates(evidence, among, powered=False) if seen else None, classes),
             "panel_only": as_rates(claimed_rates(evidence, among), classes),
             "n_items": int(among.sum()),
             "n_people_items": seen,
@@ -273,16 +262,16 @@ def rate_groups(
     chosen = combinations(range(len(groups)), 2) if len(groups) <= ALL_COMPARED else ((0, k) for k in range(1, len(groups)))
     differences = []
     for a, b in chosen:
-        pairs = None if pair is None else find_pairs(code == a, code == b, pair)
-        between = rate_difference(evidence, code == a, code == b, pairs)
-        differences.append(
-            {
-                "first": groups[a],
-                "second": groups[b],
-                "difference": as_rates(between, classes),
-                "pairs": None if pairs is None else len(pairs),
-            }
-        )
+        one, two, first, second = code == a, code == b, rates[a], rates[b]
+        pairs = None if pair is None else find_pairs(one, two, pair)
+        between: Rates | None = None
+        if first is not None and second is not None:
+            between = [
+                difference(left, right, correlation(evidence, c, one, two, pairs))
+                for c, (left, right) in enumerate(zip(first, second, strict=True))
+            ]
+        known = {"difference": as_rates(between, classes), "pairs": None if pairs is None else len(pairs)}
+        differences.append({"first": groups[a], "second": groups[b], **known})
     notes = []
     if few:
         many = f"People saw fewer than {FEWEST_ITEMS} items of {counted(len(few), 'group')} ({listed(few, 3)})"
@@ -292,11 +281,10 @@ def rate_groups(
 
 def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> IntArray:
     """Return the items of two groups that have the same name in common, shape (n_pairs, 2); a name may occur once in each."""
-    places: list[dict[str, int]] = []
-    for group in (one, two):
-        rows: dict[str, int] = {}
-        for j in np.flatnonzero(group):
-            name = common[int(j)]
+    places: list[dict[str, int]] = [{}, {}]
+    for group, rows in zip((one, two), places, strict=True):
+        for j in np.flatnonzero(group).tolist():
+            name = common[j]
             if name is None:
                 continue
             if name in rows:
@@ -304,7 +292,6 @@ def find_pairs(one: BoolArray, two: BoolArray, common: Sequence[str | None]) -> 
                     f"Two items of one group are both paired by {shown(name)}; a pair has one item of each group. Name another "
                     "column with --pair; this one may be the --cluster."
                 )
-            rows[name] = int(j)
-        places.append(rows)
+            rows[name] = j
     both = [(places[0][name], places[1][name]) for name in places[0] if name in places[1]]
     return np.array(both, int).reshape(-1, 2)

@@ -28,7 +28,7 @@ from crowdassay.labels.values import listed
 from crowdassay.statistics import log_softmax
 
 LEAST_COMMON_ITEMS = 10  # common items from which a correlation is looked at
-ALIKE = 0.5  # correlation from which judges are said to make the same mistakes
+ERR_ALIKE = 0.5  # correlation from which judges are said to make the same mistakes
 LEAST_ITEMS_TO_GROUP = 20  # items from which judges are grouped
 RESAMPLES = 200
 LEAST_ITEMS_TO_ADVISE = 30  # people's items from which dropping is advised
@@ -92,7 +92,7 @@ def find_likeness(
     kept = np.array(drawn)[np.isfinite(drawn)] if drawn else np.zeros(0)
     low, high = np.quantile(kept, [0.025, 0.975]) if len(kept) else (np.nan, np.nan)
     limits = min(float(low), worth), max(float(high), worth)
-    return Likeness(correlation, worth, *limits, len(_compared(common)), _clusters(correlation, common))
+    return Likeness(correlation, worth, *limits, _n_compared(common), _clusters(correlation, common))
 
 
 def beyond_truth(reading: IntArray, truth: IntArray) -> FloatArray:
@@ -116,7 +116,7 @@ def _covariance(errors: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _worth(covariance: FloatArray, common: FloatArray) -> float:
     if len(covariance) == 1:
         return 1.0
-    k = len(_compared(common))
+    k = _n_compared(common)
     spread = np.sqrt(np.maximum(np.diagonal(covariance), 0))
     pairs = np.triu(common >= LEAST_COMMON_ITEMS, 1)
     could = np.outer(spread, spread)[pairs].sum()
@@ -126,11 +126,11 @@ def _worth(covariance: FloatArray, common: FloatArray) -> float:
     return float(k / (1 + (k - 1) * min(max(mean, 0.0), 1.0)))
 
 
-def _compared(common: FloatArray) -> IntArray:
-    """Return the judges who share enough items with another."""
+def _n_compared(common: FloatArray) -> int:
+    """Return how many judges share enough items with another; one who is alone counts."""
     shared = common >= LEAST_COMMON_ITEMS
     np.fill_diagonal(shared, False)
-    return np.flatnonzero(shared.any(axis=1)) if len(common) > 1 else np.zeros(1, int)
+    return int(shared.any(axis=1).sum()) if len(common) > 1 else 1
 
 
 def _clusters(correlation: FloatArray, common: FloatArray) -> tuple[tuple[int, ...], ...]:
@@ -139,7 +139,7 @@ def _clusters(correlation: FloatArray, common: FloatArray) -> tuple[tuple[int, .
     distance = 1 - np.nan_to_num(correlation, nan=0.0)
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
-    member = fcluster(tree, 1 - ALIKE, "distance")
+    member = fcluster(tree, 1 - ERR_ALIKE, "distance")
     groups = [tuple(int(i) for i in np.flatnonzero(member == g)) for g in np.unique(member)]
     return tuple(sorted((group for group in groups if len(group) > 1), key=lambda group: (-len(group), group)))
 
@@ -180,7 +180,9 @@ def judges_to_drop(
     (n_judges,) is that of a verdict by each judge; items of one ``cluster`` (n_items,) stay in one fold.
     """
     n, n_judges = len(people.item), len(verdicts.judges)
-    known = seen_items(verdicts, people) >= LEAST_ITEMS_TO_ADVISE  # of others nothing can be said
+    shared = np.isin(verdicts.item, people.item)
+    judge = np.unique(np.stack([verdicts.judge[shared], verdicts.item[shared]]), axis=1)[0]  # once for each item
+    known = np.bincount(judge, minlength=n_judges) >= LEAST_ITEMS_TO_ADVISE  # of others nothing can be said
     if known.sum() < 2 or len(np.unique(people.code)) < 2:
         return ()
     evidence = np.zeros((n, verdicts.n_classes, n_judges))
@@ -197,35 +199,23 @@ def judges_to_drop(
         options = []
         for i in kept:
             rise = _losses(together - evidence[:, :, i], prior, people.share) - whole
-            options.append((_upper(rise), i, rise))
+            mean, error = float(rise.mean()), float(rise.std(ddof=1) / np.sqrt(n))
+            options.append((mean + 2 * error, i, mean, error))
         safe = [option for option in options if good and option[0] <= BEARABLE]
         # Of those that can be spared for certain the dearest; else the one that adds least for its cost.
-        _, judge, rise = (
+        upper, out, mean, error = (
             min(safe, key=lambda option: (-cost[option[1]], option[0], option[1]))
             if safe
             else min(options, key=lambda option: (option[0] / cost[option[1]], option[1]))
         )
-        kept.remove(judge)
-        together = together - evidence[:, :, judge]
-        mean, error = float(rise.mean()), float(rise.std(ddof=1) / np.sqrt(n))
-        good = good and _upper(rise) <= BEARABLE
+        kept.remove(out)
+        together = together - evidence[:, :, out]
+        good = good and upper <= BEARABLE
         gone = known.copy()
         gone[kept] = False
         saved = float(cost[gone].sum()) / total
-        steps.append(Dropped(judge, mean, error, saved, good))
+        steps.append(Dropped(out, mean, error, saved, good))
     return tuple(steps)
-
-
-def _upper(rise: FloatArray) -> float:
-    """Return what the loss may rise by: its mean and two standard errors."""
-    return float(rise.mean() + 2 * rise.std(ddof=1) / np.sqrt(len(rise)))
-
-
-def seen_items(verdicts: Verdicts, people: People) -> IntArray:
-    """Return how many items each judge has in common with people, shape (n_judges,)."""
-    shared = np.isin(verdicts.item, people.item)
-    cells = np.unique(np.stack([verdicts.judge[shared], verdicts.item[shared]]), axis=1)
-    return np.bincount(cells[0], minlength=len(verdicts.judges))
 
 
 def _losses(together: FloatArray, prior: FloatArray, share: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.values import counted, listed, no_such, shown
+from crowdassay.labels.values import counted, listed, no_such, number_of, shown
 from crowdassay.notes import Note, NoteKind
 
 MOST_TRUE_CLASSES = 50  # above this, what people wrote is free text
@@ -169,7 +169,7 @@ def split_verdicts(
     _tell_strangers(said, [words[k] for k in labels.label[human]], scale, notes)
     kept = said >= 0
     judge_of = np.cumsum(~np.isin(np.arange(len(workers)), named)) - 1
-    answers, answer = name_answers([meaning[k] for k in range(len(words))], labels.label[~human], scale, notes)
+    answers, answer = name_answers(meaning, labels.label[~human], scale, notes)
     return Verdicts(
         items=labels.items,
         judges=tuple(name for number, name in enumerate(workers) if number not in named),
@@ -251,31 +251,22 @@ def find_classes(
     ('fail', 'pass')
     """
     if given is not None:
-        return _checked(tuple(dict.fromkeys(name.strip() for name in given if name.strip())))
-    folded = {name.strip().casefold(): name.strip() for name in people if name.strip().casefold() not in ABSTAINING}
-    used = list(folded.values())
-    new = [name for name in dict.fromkeys(judges) if name.strip().casefold() not in ABSTAINING | folded.keys()]
-    numbers = [name for name in new if as_number(name) is not None]
-    wordy = any(as_number(name) is None for name in used)
-    scores = numbers if wordy or len(numbers) > len(used) else []
-    added = [name for name in new if name not in scores]
-    if len(added) + len(used) > MOST_TRUE_CLASSES:
-        added = []
-    classes_used = sorted([*used, *added], key=natural_order)
-    if added and used:
-        notes.append(
-            f"No person chose {listed(added, 5)}, but judges did, so it counts as a class; --classes names the classes."
-        )
-    return _checked(tuple(classes_used))
-
-
-def natural_order(name: str) -> tuple[bool, float, str]:
-    """Return what names are sorted by: numbers by their value, then all others as text."""
-    value = as_number(name)
-    return value is None, 0.0 if value is None else value, name
-
-
-def _checked(classes: tuple[str, ...]) -> tuple[str, ...]:
+        classes = tuple(dict.fromkeys(name.strip() for name in given if name.strip()))
+    else:
+        folded = {name.strip().casefold(): name.strip() for name in people if name.strip().casefold() not in ABSTAINING}
+        used = list(folded.values())
+        new = [name for name in dict.fromkeys(judges) if name.strip().casefold() not in ABSTAINING | folded.keys()]
+        numbers = [name for name in new if number_of(name) is not None]
+        wordy = any(number_of(name) is None for name in used)
+        scores = numbers if wordy or len(numbers) > len(used) else []
+        added = [name for name in new if name not in scores]
+        if len(added) + len(used) > MOST_TRUE_CLASSES:
+            added = []
+        if added and used:
+            notes.append(
+                f"No person chose {listed(added, 5)}, but judges did, so it counts as a class; --classes names the classes."
+            )
+        classes = tuple(sorted([*used, *added], key=natural_order))
     if not classes:
         raise DataError("People gave no label, so that no class is known; name the classes with --classes.")
     if len(classes) == 1:
@@ -288,6 +279,12 @@ def _checked(classes: tuple[str, ...]) -> tuple[str, ...]:
             "Name the classes with --classes."
         )
     return classes
+
+
+def natural_order(name: str) -> tuple[bool, float, str]:
+    """Return what names are sorted by: numbers by their value, then all others as text."""
+    value = number_of(name)
+    return value is None, 0.0 if value is None else value, name
 
 
 def name_answers(
@@ -311,7 +308,7 @@ def name_answers(
     """
     used = [meaning[k] for k in np.unique(code)]
     others = [word for word in dict.fromkeys(used) if word not in classes]
-    numbers = {word: value for word in others if (value := as_number(word)) is not None}
+    numbers = {word: value for word in others if (value := number_of(word)) is not None}
     words = [word for word in others if word not in numbers]
     if len(words) > MOST_WORDS:
         raise DataError(
@@ -330,15 +327,6 @@ def name_answers(
             f"({', '.join([*told, *words][:14])}): what each means is learned from people's labels."
         )
     return answers, codes[code]
-
-
-def as_number(word: str) -> float | None:
-    """Return a word as a finite number, or None."""
-    try:
-        value = float(word)
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None
 
 
 def _binned(numbers: dict[str, float], said: NDArray[np.str_], notes: list[str]) -> dict[str, str]:

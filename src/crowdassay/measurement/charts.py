@@ -39,9 +39,12 @@ EXPECTED_BAND = of(
 def wright_map(model: ManyFacet) -> Chart:
     """Return the variable map: all facets on one logit scale, names beside points, thresholds as lines."""
     facets = [model._item, *model._design.others]
-    headings = [_heading(model, f) for f in facets]
+    headings = [
+        f"{short(model._ratings.facets[f], 18)} (up: rated {'higher' if f in model._positive else 'lower'})" for f in facets
+    ]
     steps = [] if model._steps is not None else thresholds_table(model).to_pylist()
-    low, high = _range(model, [row["threshold"] for row in steps])
+    every = np.concatenate([*(one[np.isfinite(one)] for one in model._measures), [row["threshold"] for row in steps]])
+    low, high = float(np.floor(every.min() * 2 - 0.5) / 2), float(np.ceil(every.max() * 2 + 0.5) / 2)
     edges = np.linspace(low, high, MAP_LEVELS + 1)
     records = [record for f, name in zip(facets, headings, strict=True) for record in _points(model, f, name, edges)]
     most = max((record["across"] for record in records), default=1)
@@ -105,17 +108,6 @@ def _points(model: ManyFacet, facet: int, heading: str, edges: FloatArray) -> li
             }
         )
     return records
-
-
-def _heading(model: ManyFacet, facet: int) -> str:
-    name = short(model._ratings.facets[facet], 18)
-    return f"{name} ({'up: rated higher' if facet in model._positive else 'up: rated lower'})"
-
-
-def _range(model: ManyFacet, thresholds: list[float]) -> tuple[float, float]:
-    """Return the lowest and the highest logit that the map shows."""
-    every = np.concatenate([*(measure[np.isfinite(measure)] for measure in model._measures), thresholds])
-    return float(np.floor(every.min() * 2 - 0.5) / 2), float(np.ceil(every.max() * 2 + 0.5) / 2)
 
 
 def fit_chart(table: pa.Table, facet: str) -> Chart:

@@ -44,9 +44,8 @@ def clustered_variances(design: Design, fit: FacetsFit, cluster: IntArray) -> tu
     within = sparse.csr_array((np.ones(n), (cluster, np.arange(n))), shape=(n_clusters, n))
     precision = 0.0 if fit.spread == 0 else fit.spread**-2.0
     information = np.maximum(np.asarray(owner @ variance) + precision, 1e-12)
-    met = (within @ owner.T).tocsr()  # ratings by question and object
-    met.data[:] = 1.0
-    crossed = np.asarray(met.sum(axis=0)).ravel() > 1
+    met = _counts(within @ owner.T)  # questions by object
+    crossed = met > 1
     pull = (owner @ link).tocsr()  # what objects share with parameters, (n_objects, p)
     share = sparse.diags_array(np.where(crossed, 1.0 / information, 0.0)) @ pull
     own = (within @ sparse.diags_array(residual) @ owner.T).tocsr()
@@ -57,18 +56,15 @@ def clustered_variances(design: Design, fit: FacetsFit, cluster: IntArray) -> tu
     meat = grow * (told.T @ told).toarray() + (share.T @ share).toarray() * precision
     robust = np.einsum("ij,ij->i", inverse @ meat, inverse)
     model = np.diag(fit.covariance)
-    seen = within @ abs(link)
-    robust = np.where(_counts(seen) >= ENOUGH_QUESTIONS, robust, np.fmax(robust, model))
+    robust = np.where(_counts(within @ abs(link)) >= ENOUGH_QUESTIONS, robust, np.fmax(robust, model))
     square = own.power(2).sum(axis=0)
     if max(design.n_objects, p) * n_clusters <= MOST_INFLUENCES:
         moved = own.toarray() - told.toarray() @ inverse @ pull.T.toarray()
         square = (moved**2).sum(axis=0)
     objects = (grow * np.asarray(square).ravel() + precision) / information**2
-    enough = np.asarray(met.sum(axis=0)).ravel() >= ENOUGH_QUESTIONS
     known = fit.moments[:, 1]
-    return np.where(np.isnan(model), np.nan, robust), np.where(
-        enough, objects, np.where(crossed, np.fmax(objects, known), known)
-    )
+    objects = np.where(met >= ENOUGH_QUESTIONS, objects, np.where(crossed, np.fmax(objects, known), known))
+    return np.where(np.isnan(model), np.nan, robust), objects
 
 
 def _slopes(design: Design, fit: FacetsFit) -> tuple[sparse.csr_array, sparse.csr_array, FloatArray, FloatArray]:
@@ -94,6 +90,4 @@ def _slopes(design: Design, fit: FacetsFit) -> tuple[sparse.csr_array, sparse.cs
 
 def _counts(table: sparse.sparray) -> IntArray:
     """Return how many rows have something in each column."""
-    table = sparse.csc_array(table)
-    table.eliminate_zeros()
-    return np.diff(table.indptr)
+    return np.asarray((table != 0).sum(axis=0)).ravel()

@@ -6,6 +6,7 @@ Elements that were only given the lowest, or only the highest, scores are set as
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -75,6 +76,12 @@ class Design:
         return np.repeat(np.arange(self.n_objects), np.diff(self.starts))
 
     @property
+    def ratings_each(self) -> float:
+        """The harmonic mean of the numbers of ratings of the objects that have some."""
+        counts = np.diff(self.starts)
+        return 1.0 / float((1.0 / counts[counts > 0]).mean())
+
+    @property
     def filled(self) -> BoolArray:
         """Whether each object has ratings, shape (n_objects,)."""
         return np.diff(self.starts) > 0
@@ -85,7 +92,17 @@ class Design:
         return np.bincount(self.code.ravel(), minlength=self.n_beta) > 0
 
     @property
-    def span(self) -> tuple[IntArray, IntArray]:
+    def spans(self) -> list[slice]:
+        """Where the elements of each of the other facets stand among the parameters."""
+        return [slice(begin, end) for begin, end in pairwise(self.first)]
+
+    @property
+    def one_each(self) -> sparse.csr_array:
+        """A row for each parameter, with a one in its place, and a last row of zeros for -1, which is no parameter."""
+        return sparse.eye_array(self.n_parameters + 1, self.n_parameters, format="csr")
+
+    @property
+    def ends(self) -> tuple[IntArray, IntArray]:
         """The lowest and the highest score that each table gives, both (n_tables,)."""
         scores = np.arange(self.seen.shape[1])
         return np.where(self.seen, scores, len(scores)).min(axis=1), np.where(self.seen, scores, -1).max(axis=1)
@@ -168,8 +185,8 @@ def null_space(design: Design, *, joint: bool) -> FloatArray:
         square -= np.outer(total, total) / n_used
     whole = np.zeros((n_beta, len(design.sign)))
     used = design.used
-    for f in range(len(design.sign)):
-        whole[design.first[f] : design.first[f + 1], f] = used[design.first[f] : design.first[f + 1]]
+    for f, span in enumerate(design.spans):
+        whole[span, f] = used[span]
         whole[:, f] /= max(float(np.linalg.norm(whole[:, f])), 1e-300)
     scale = max(float(np.abs(square).max()), 1.0)
     square[~used, ~used] += scale
@@ -189,8 +206,7 @@ def find_subsets(design: Design, directions: FloatArray) -> tuple[IntArray, IntA
     Elements of one facet can be compared if every direction moves them alike.
     """
     part = np.zeros(design.n_beta, np.int64)
-    for f in range(len(design.sign)):
-        span = slice(design.first[f], design.first[f + 1])
+    for span in design.spans:
         rows = np.round(directions[span] / SAME_DIRECTION).astype(np.int64)
         part[span] = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
     filled = design.filled
@@ -205,10 +221,15 @@ def graph_subsets(design: Design) -> tuple[IntArray, IntArray]:
     widest = int(np.argmax(np.diff(design.first)))
     size = design.n_beta + design.n_objects
     label = connected_parts(design.code[:, widest], design.n_beta + design.owner, size)
-    part = np.zeros(design.n_beta, np.int64)
-    span = slice(design.first[widest], design.first[widest + 1])
+    part, span = np.zeros(design.n_beta, np.int64), design.spans[widest]
     part[span] = label[: design.n_beta][span]
     return part, np.where(design.filled, label[design.n_beta :], -1)
+
+
+def only_ends(codes: IntArray, above: BoolArray, below: BoolArray, size: int) -> BoolArray:
+    """Mark elements (size,) none of whose ratings is ``above`` the lowest score, or none ``below`` the highest."""
+    up, down = (np.bincount(codes[rows], minlength=size) > 0 for rows in (above, below))
+    return np.asarray(~(up & down))
 
 
 def set_aside(
@@ -232,13 +253,12 @@ def set_aside(
         low, high = np.full(step.max() + 1, n_scores), np.full(step.max() + 1, -1)
         np.minimum.at(low, step[kept], ratings.score[kept])
         np.maximum.at(high, step[kept], ratings.score[kept])
-        inside = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
+        above, below = (ratings.score > low[step]) & kept, (ratings.score < high[step]) & kept
         out: list[tuple[int, IntArray]] = []
         for f in facets:
             size = len(ratings.names[f])
             there = np.bincount(ratings.code[kept, f], minlength=size) > 0
-            up, down = (np.bincount(ratings.code[part, f], minlength=size) > 0 for part in inside)
-            extreme = np.flatnonzero(there & ~(up & down))
+            extreme = np.flatnonzero(there & only_ends(ratings.code[:, f], above, below, size))
             if len(extreme):
                 out.append((f, extreme))
         if not out:
@@ -265,15 +285,13 @@ def estimate_extremes(
     """
     table = design.tables(parameters)
     scores = np.arange(table.shape[1])
-    bottoms, tops = design.span
+    bottoms, tops = design.ends
     step = ratings.table_of(steps)
     high, low = tops[step], np.minimum(bottoms, tops.clip(0))[step]
     for group in reversed(rounds):
         for facet, elements in group:
-            rest = np.zeros(ratings.n_ratings)
-            for f in range(len(ratings.facets)):
-                if f != facet:
-                    rest += sign[f] * measures[f][ratings.code[:, f]]
+            others = (f for f in range(len(ratings.facets)) if f != facet)
+            rest = sum((sign[f] * measures[f][ratings.code[:, f]] for f in others), np.zeros(ratings.n_ratings))
             rows = np.flatnonzero(np.isin(ratings.code[:, facet], elements) & np.isfinite(rest) & (high > low))
             if not len(rows):
                 continue

@@ -13,7 +13,6 @@ import pyarrow as pa
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.fittable import FittableStudy
-from crowdassay.labels.frames import to_frame
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import shown
 from crowdassay.measurement.clusters import ENOUGH_QUESTIONS, clustered_variances
@@ -44,7 +43,7 @@ ESTIMATIONS = ("marginal", "joint")
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class ManyFacet(FittableStudy):
+class ManyFacet(FittableStudy[Ratings]):
     r"""Place raters, tasks and any other facets of ratings on one scale, in logits (Linacre 1989).
 
     .. math::  \log \frac{P(x_n = k)}{P(x_n = k - 1)} = \theta_{i(n)} - \sum_f \beta_{f, e_f(n)} - \tau_k
@@ -104,43 +103,18 @@ class ManyFacet(FittableStudy):
     fitted_to: ClassVar[str] = "ratings"
     saved_as: ClassVar[tuple[type, type]] = (Ratings, FacetsFit)
 
-    def fit(
-        self,
-        data: object,
-        *,
-        score_column: str | None = None,
-        group_column: str | None = None,
-        time_column: str | None = None,
-        question_column: str | None = None,
-        allow_drops: bool = False,
-        bins: object = (),
-    ) -> Self:
+    def fit(self, data: object, **reading: Any) -> Self:
         """Fit ratings from a frame or a file, one row for each.
 
         Parameters
         ----------
         data : frame, str, Path or Ratings
-        score_column : str, optional
-            Found by name (``score``, ``rating``, ``label`` ...) when not given.
-        group_column, time_column : str, optional
-            For `differences_` and `drift_`.
-        question_column : str, optional
-            Tells which ratings answer one question (or prompt), so that errors allow for their being alike; found by name
-            when not given.
-        allow_drops : bool
-            Go on even if more than half of the rows miss a value.
-        bins : int or list of numbers, optional
-            How many classes to make of the ratings, as of a slider's, or the edges of the classes.
+        **reading
+            As for `crowdassay.measurement.ratings.read_ratings`: score_column, group_column (for `differences_`), time_column
+            (for `drift_`), question_column, allow_drops, bins.
         """
         self._check()
-        if isinstance(data, Ratings):
-            ratings = data
-        else:
-            ratings = read_ratings(
-                data, self.facets, score_column=score_column, group_column=group_column, time_column=time_column,
-                question_column=question_column,
-                allow_drops=allow_drops, bins=bins,
-            )  # fmt: skip
+        ratings = data if isinstance(data, Ratings) else read_ratings(data, self.facets, **reading)
         design = self._lay_out(ratings)
         fit = fit_facets(design, joint=self.estimation == "joint", max_iter=self.max_iter, tol=self.tol)
         if (factor := self._shrinkage(design)) < 1.0:
@@ -164,6 +138,7 @@ class ManyFacet(FittableStudy):
                 "more ratings, or fewer facets, are needed."
             )
         self._item, self._steps, self._positive = item, steps, frozenset([item, *places])
+        self._sign = np.array([1.0 if f in self._positive else -1.0 for f in every])
         return make_design(ratings, kept, item, self._positive, steps)
 
     def _restore(self, data: Ratings, fit: FacetsFit) -> Self:
@@ -193,12 +168,8 @@ class ManyFacet(FittableStudy):
                 raise ParameterError(f"{shown(name)} is not among the facets {', '.join(self.facets)}.")
 
     def _shrinkage(self, design: Design) -> float:
-        """Return (L - 1) / L, L being the harmonic mean of the objects' numbers of ratings; 1 without the correction."""
-        if not self.correct:
-            return 1.0
-        counts = np.diff(design.starts)
-        mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
-        return max(mean - 1.0, 0.0) / mean
+        """Return (L - 1) / L, with L ratings for each object; 1 without the correction."""
+        return max(design.ratings_each - 1.0, 0.0) / design.ratings_each if self.correct else 1.0
 
     def _measure(self) -> tuple[list[FloatArray], list[FloatArray]]:
         """Return measures and standard errors of every facet's elements; those set aside are estimated last."""
@@ -211,8 +182,7 @@ class ManyFacet(FittableStudy):
             clustered = clustered_variances(design, fit, cluster)
             variance = clustered[0]
         used, filled = design.used, design.filled
-        for f, other in enumerate(design.others):
-            span = slice(design.first[f], design.first[f + 1])
+        for other, span in zip(design.others, design.spans, strict=True):
             measures[other] = np.where(used[span], fit.parameters[span], np.nan)
             errors[other] = np.where(used[span], np.sqrt(np.maximum(variance[span], 0.0)), np.nan)
         if self.estimation == "joint":
@@ -223,8 +193,7 @@ class ManyFacet(FittableStudy):
             error = np.sqrt(np.maximum(clustered[1], 0.0))
         measures[self._item] = np.where(filled, theta, np.nan)
         errors[self._item] = np.where(filled, error, np.nan)
-        signs = np.array([1.0 if f in self._positive else -1.0 for f in range(len(ratings.facets))])
-        estimate_extremes(ratings, self._steps, design, fit.parameters, signs, self._extremes, measures, errors)
+        estimate_extremes(ratings, self._steps, design, fit.parameters, self._sign, self._extremes, measures, errors)
         return measures, errors
 
     def _clusters(self) -> IntArray | None:
@@ -248,8 +217,7 @@ class ManyFacet(FittableStudy):
         else:
             part, group = find_subsets(design, null_space(design, joint=True))
         used, whole = design.used, np.ones(len(self._ratings.facets), bool)
-        for f, other in enumerate(design.others):
-            span = slice(design.first[f], design.first[f + 1])
+        for other, span in zip(design.others, design.spans, strict=True):
             whole[other] = len(np.unique(part[span][used[span]])) <= 1
         whole[self._item] = len(np.unique(group[group >= 0])) <= 1
         return whole, part, group
@@ -305,7 +273,7 @@ class ManyFacet(FittableStudy):
 
     def _drift_table(self) -> pa.Table:
         fitted, facet = self._fitted(), self._rater_facet()
-        return drift(fitted, self._residuals, facet, 1.0 if facet in self._positive else -1.0)
+        return drift(fitted, self._residuals, facet, self._sign[facet])
 
     def _rater_facet(self) -> int:
         """Return the facet that is called like a rater, or else the first that is not measured."""
@@ -324,13 +292,6 @@ class ManyFacet(FittableStudy):
         if places[0] == places[1]:
             raise ParameterError("An interaction is between two facets.")
         return interactions(fitted, self._design, self._fit.covariance, self._residuals, *places)
-
-    def _frame(self, table: pa.Table) -> Any:
-        return to_frame(table, self._fitted().frame)
-
-    def _fitted(self) -> Ratings:
-        ratings: Ratings = super()._fitted()
-        return ratings
 
     def _card(self) -> str:
         return FACETS.html(facets_table(self), FACETS_SHOWN, title="Facets")

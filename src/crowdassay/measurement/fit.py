@@ -10,7 +10,7 @@ problem with as many parameters as the other facets have elements, and its exact
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,8 +19,8 @@ from crowdassay.arrays import BoolArray, FloatArray
 from crowdassay.measurement.design import Design, null_space, some_objects
 from crowdassay.results.saved.study import check_shapes
 from crowdassay.solvers.lbfgs import minimise, negated
-from crowdassay.solvers.newton import hold, maximise, solve_ridge
-from crowdassay.threads import one_blas_thread, sum_of_parts
+from crowdassay.solvers.newton import Evaluation, evaluate_parts, halves, hold, maximise, solve_ridge
+from crowdassay.threads import one_blas_thread
 
 MOST_DENSE = 3000  # parameters up to which all second derivatives are kept
 NODES = (21, 9)  # of the quadrature, for few and for many ratings
@@ -59,6 +59,15 @@ class FacetsFit:
     log_likelihood: float
     n_iter: int
     converged: bool
+
+    def linear(self, rows: sparse.csr_array) -> tuple[FloatArray, FloatArray]:
+        """Return linear functions of the parameters, (n_rows, n_parameters), and their standard errors; both (n_rows,)."""
+        covariance = np.nan_to_num(self.covariance)
+        if covariance.ndim == 1:
+            variance = rows.power(2) @ covariance
+        else:
+            variance = np.asarray(rows.multiply(rows @ covariance).sum(axis=1)).ravel()
+        return rows @ self.parameters, np.sqrt(np.maximum(variance, 0.0))
 
     def check(self, design: Design) -> None:
         """Raise ValueError where these are estimates of another design."""
@@ -119,12 +128,9 @@ class FacetsLikelihood:
         self.theta = np.zeros(design.n_objects)
         self.moments = np.zeros((design.n_objects, 2))
         self.node, self.weight = np.polynomial.hermite_e.hermegauss(NODES[len(design.rows) >= MANY_RATINGS])
-        cuts = [0, design.n_objects]
-        if len(design.rows) >= SPLIT_RATINGS:
-            cuts.insert(1, int(np.searchsorted(design.starts, len(design.rows) // 2)))
-        self.parts = list(pairwise(cuts))
+        self.parts = halves(design.starts, SPLIT_RATINGS)
 
-    def evaluate(self, point: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def evaluate(self, point: FloatArray) -> Evaluation:
         """Return the log-likelihood with the prior, its gradient, and the information: a matrix, or its diagonal."""
         from crowdassay.measurement import kernel  # noqa: PLC0415  numba loads on first use
 
@@ -133,22 +139,14 @@ class FacetsLikelihood:
         table = np.clip(data.tables(point[:n]), -300.0, np.inf)
         ease = np.exp(-table)
         centre, spread = (0.0, 0.0) if self.joint else (float(point[n]), float(np.exp(point[n + 1])))
-        gradients = [np.zeros(self.size) for _ in self.parts]
-        matrices = [np.zeros((self.size, self.size if self.dense else 1)) for _ in self.parts]
 
-        def work(part: int) -> float:
-            begin, end = self.parts[part]
-            return float(
-                kernel.pass_over(
-                    begin, end, data.starts, data.code, data.sign, data.score, data.step, point, ease, -table, data.slot,
-                    self.theta, centre, spread, self.node, self.weight, self.dense, gradients[part], matrices[part],
-                    self.moments,
-                )
+        def work(begin: int, end: int, gradient: FloatArray, matrix: FloatArray) -> Any:
+            return kernel.pass_over(
+                begin, end, data.starts, data.code, data.sign, data.score, data.step, point, ease, -table, data.slot,
+                self.theta, centre, spread, self.node, self.weight, self.dense, gradient, matrix, self.moments,
             )  # fmt: skip
 
-        value = sum_of_parts(work, len(self.parts))
-        gradient, matrix = np.sum(gradients, axis=0), np.sum(matrices, axis=0)
-        matrix = matrix if self.dense else matrix[:, 0]
+        value, gradient, matrix = evaluate_parts(work, self.parts, self.size, dense=self.dense)
         if self.prior is not None:
             added, slope = self.prior.evaluate(point[:n])
             value += added
@@ -269,8 +267,7 @@ def _fit_large(
         )  # fmt: skip
     point = found.point
     used = design.used
-    for f in range(0 if standard else len(design.sign)):
-        span = slice(design.first[f], design.first[f + 1])
+    for f, span in enumerate([] if standard else design.spans):
         mean = point[span][used[span]].mean()
         point[span][used[span]] -= mean
         if not problem.joint:

@@ -125,17 +125,12 @@ def minimax_errors(fit: Estimator) -> MinimaxErrors:
         else:
             whole[np.ix_(place, place)] += workers
         parts.append((place, cross, inverse))
-    return _finish(result, whole, parts, worker_rows, item_rows, alpha, beta, alone, size)
+    return _finish(result, whole, parts, worker_rows, item_rows, alpha, beta)
 
 
 def table_rows(basis: Basis) -> FloatArray:
     """Return the matrix from coordinates to tables, shape (n_classes, n_classes, size)."""
-    n_classes = basis.n_classes
-    rows = np.zeros((n_classes, n_classes, basis.size))
-    for c in range(n_classes):
-        span = slice(int(basis.offsets[c]), int(basis.offsets[c] + basis.widths[c]))
-        rows[c, :, span] = basis.columns[c, :, : int(basis.widths[c])]
-    return rows
+    return np.ascontiguousarray(np.moveaxis(basis.tables(np.eye(basis.size)), 0, 2))
 
 
 def item_information(
@@ -166,16 +161,18 @@ def item_information(
 
 def _finish(
     result: Result, whole: FloatArray, parts: list[Any], worker_rows: FloatArray, item_rows: FloatArray | None, alpha: float,
-    beta: float, alone: bool, size: int,
+    beta: float,
 ) -> MinimaxErrors:  # fmt: skip
     """Invert, and turn variances of coordinates into errors of table entries."""
-    n_workers = result.labels.n_workers
-    n_classes = worker_rows.shape[0]
-    inverse = np.linalg.inv(whole + alpha * np.eye(size if alone else len(whole)))
-    tau = None if item_rows is None else np.zeros((result.labels.n_items, n_classes, n_classes))
+    n_workers, alone, (n_classes, _, size) = result.labels.n_workers, whole.ndim == 3, worker_rows.shape
+    blocks = inverse = np.linalg.inv(whole + alpha * np.eye(whole.shape[-1]))
+    if not alone:
+        blocks = np.stack([inverse[i * size : (i + 1) * size, i * size : (i + 1) * size] for i in range(n_workers)])
+    sigma = np.sqrt(np.maximum(np.einsum("ckr,irs,cks->ick", worker_rows, blocks, worker_rows), 0.0))
+    if item_rows is None:
+        return MinimaxErrors(result, sigma, None, alone)
+    tau = np.zeros((result.labels.n_items, n_classes, n_classes))
     for j, part in enumerate(parts):
-        if tau is None or item_rows is None:
-            break
         variance = np.eye(item_rows.shape[2]) / max(beta, 1e-12)  # an item without labels is one of its population
         if part is not None:
             place, cross, variance = part
@@ -183,8 +180,4 @@ def _finish(
                 pull = variance @ cross.T  # how the item's coordinates follow its workers'
                 variance = variance + pull @ inverse[np.ix_(place, place)] @ pull.T
         tau[j] = np.sqrt(np.maximum(np.einsum("ckr,rs,cks->ck", item_rows, variance, item_rows), 0.0))
-    blocks = inverse
-    if not alone:
-        blocks = np.stack([inverse[i * size : (i + 1) * size, i * size : (i + 1) * size] for i in range(n_workers)])
-    sigma = np.sqrt(np.maximum(np.einsum("ckr,irs,cks->ick", worker_rows, blocks, worker_rows), 0.0))
     return MinimaxErrors(result, sigma, tau, alone)

@@ -286,8 +286,13 @@ class FacetsView:
             shown = ("score", "ratings", "average_logit", "outfit", Column("below", "threshold below", "figure"))
             print_table(console, CATEGORIES, self._scale(), shown, title="Scale")
         for test in DEPARTURES:
-            if test.table.name in self.tables:
-                self._show_test(console, test)
+            if test.table.name not in self.tables:
+                continue
+            tested = [row for row in self.tables[test.table.name].to_pylist() if not undefined(row["p"])]
+            certain = [row for row in tested if row["q"] <= CERTAIN]
+            console.print(f"{len(certain):,} of {len(tested):,} {test.found} (false discovery rate {CERTAIN:g}).")
+            if certain:
+                print_table(console, test.table, certain[:ENDS_PRINTED], test.shown)
 
     def _show_raters(self, console: Console) -> None:
         place = self.model._rater_facet()
@@ -298,11 +303,3 @@ class FacetsView:
         print_table(console, MEASURES_TABLE, rows, (MEASURES_TABLE.column("element", title=rater), *shown), title=title)
         if between:
             console.print(f"{between:,} between these are not shown.")
-
-    def _show_test(self, console: Console, test: DepartureTest) -> None:
-        """Print how many rows of a test stand out, and the most telling ones."""
-        tested = [row for row in self.tables[test.table.name].to_pylist() if not undefined(row["p"])]
-        certain = [row for row in tested if row["q"] <= CERTAIN]
-        console.print(f"{len(certain):,} of {len(tested):,} {test.found} (false discovery rate {CERTAIN:g}).")
-        if certain:
-            print_table(console, test.table, certain[:ENDS_PRINTED], test.shown)

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.base import Estimator
 from crowdassay.estimators.fittable import FittableStudy
-from crowdassay.labels.frames import to_frame
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.truth import match_truth
 from crowdassay.labels.values import listed
@@ -57,7 +56,7 @@ STEPS_TABLE = TableOf(
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class PartialCredit(FittableStudy):
+class PartialCredit(FittableStudy[Responses]):
     r"""Measure ability and difficulty from graded scores, every item with steps of its own.
 
     .. math::  \log \frac{P(x_{ij} = l)}{P(x_{ij} = l - 1)} = \theta_i - \delta_{jl}, \qquad \theta_i \sim N(0, s^2)
@@ -173,7 +172,7 @@ class PartialCredit(FittableStudy):
     @property
     def abilities_(self) -> Any:
         """Frame of worker, n_responses, ability and standard_error."""
-        return to_frame(self._abilities(), self._fitted().frame)
+        return self._frame(self._abilities())
 
     def _abilities(self) -> pa.Table:
         data = self._fitted()
@@ -188,34 +187,19 @@ class PartialCredit(FittableStudy):
         data = self._fitted()
         size = len(data.items)
         count = np.bincount(data.item, minlength=size)
-        value, error = self._read(sparse.eye_array(size, len(self._fit.parameters), format="csr"))
-        return to_frame(
-            DIFFICULTIES_TABLE.fill(item=data.items, n_responses=count, difficulty=value, standard_error=error), data.frame
-        )
+        value, error = self._fit.linear(sparse.eye_array(size, len(self._fit.parameters), format="csr"))
+        return self._frame(DIFFICULTIES_TABLE.fill(item=data.items, n_responses=count, difficulty=value, standard_error=error))
 
     @property
     def thresholds_(self) -> Any:
         """Frame of step (item and step where each item has its own), threshold and standard_error."""
         data = self._fitted()
-        value, error = self._read(self._steps)
+        value, error = self._fit.linear(self._steps)
         names: dict[str, Any] = {"step": np.arange(1, data.n_steps + 1)}
         if self.own_steps:
             item, step = np.nonzero(data.possible_steps())
             names = {"item": data.items.take(pa.array(item)), "step": step + 1}
-        return to_frame(STEPS_TABLE.fill(**names, threshold=value, standard_error=error), data.frame)
-
-    def _read(self, rows: sparse.csr_array) -> tuple[FloatArray, FloatArray]:
-        """Return linear functions of the parameters and their standard errors."""
-        covariance = np.nan_to_num(self._fit.covariance)
-        if covariance.ndim == 1:
-            variance = rows.power(2) @ covariance
-        else:
-            variance = np.asarray(rows.multiply(rows @ covariance).sum(axis=1)).ravel()
-        return rows @ self._fit.parameters, np.sqrt(np.maximum(variance, 0.0))
-
-    def _fitted(self) -> Responses:
-        responses: Responses = super()._fitted()
-        return responses
+        return self._frame(STEPS_TABLE.fill(**names, threshold=value, standard_error=error))
 
     def _card(self) -> str:
         return ABILITIES_TABLE.html(self._abilities().slice(0, ABILITIES_IN_CARD), title="Abilities")
@@ -309,7 +293,7 @@ def design_responses(responses: Responses, *, own_steps: bool) -> Design:
 
 def step_rows(responses: Responses, design: Design, *, own_steps: bool) -> sparse.csr_array:
     """Return the matrix that takes parameters to steps, shape (n_steps, n_parameters); with ``own_steps`` all items' steps."""
-    place = sparse.eye_array(design.n_parameters + 1, design.n_parameters, format="csr")  # -1, the last row, is no parameter
+    place = design.one_each
     if own_steps:
         item, step = np.nonzero(responses.possible_steps())
         return place[item] + place[design.slot[item, step + 1]] - place[design.slot[item, step]]

@@ -117,18 +117,22 @@ def read_ratings(
         Found by name (``score``, ``rating``, ``label`` ...) when not given. Its values are numbers.
     group_column, time_column : str, optional
     question_column : str, optional
-        Tells which ratings answer one question (or prompt); found by name when not given.
+        Tells which ratings answer one question (or prompt), so that errors allow for their being alike; found by name when not
+        given.
     allow_drops : bool
         Go on even if more than half of the rows miss a value.
     bins : int or list of numbers, optional
         How many classes to make of the ratings, as of a slider's, or the edges of the classes.
     """
     facets = check_facets(facets)
-    roles = [*(Role(f"facet {name}", "--facets") for name in facets), ROLES["score"]]
-    roles += [Role(beside, f"--{beside}", required=False) for beside in ("group", "time")]
-    roles += [ROLES["question"]]
-    given = {**{f"facet {name}": name for name in facets}, "score": score_column, "group": group_column, "time": time_column}
-    given["question"] = question_column
+    beside = [Role(name, f"--{name}", required=False) for name in ("group", "time")]
+    roles = [*(Role(f"facet {name}", "--facets") for name in facets), ROLES["score"], *beside, ROLES["question"]]
+    given = {f"facet {name}": name for name in facets} | {
+        "score": score_column,
+        "group": group_column,
+        "time": time_column,
+        "question": question_column,
+    }
     try:
         columns = read_columns(data, roles, given, "ratings")
     except DataError:  # a prompt may be a list of messages, and nobody asked for it
@@ -149,8 +153,7 @@ def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bo
         group, groups = encode_names(columns.table["group"], "group")
         missing["group"] = group < 0
     if "time" in columns.table:
-        blank = encode_names(columns.table["time"], "time")[0] < 0
-        missing["time"] = blank
+        missing["time"] = encode_names(columns.table["time"], "time")[0] < 0
     kept, dropped = kept_rows(missing, columns.source, "ratings", allow_drops=allow_drops)
     if "time" in columns.table:
         column = take(columns.table["time"], kept)
@@ -348,11 +351,8 @@ def _kept(labels: Labels, truth: np.ndarray, score: np.ndarray, low: np.ndarray,
 
 
 def _whole(name: str) -> int:
-    try:
-        value = float(name)
-    except ValueError:
-        value = -1.0
-    if not (0 <= value <= MAX_CLASSES and value.is_integer()):
+    value = number_of(name)
+    if value is None or not (0 <= value <= MAX_CLASSES and value.is_integer()):
         raise DataError(
             f"Scores must be whole numbers from 0 up, at most {MAX_CLASSES}, not {shown(name)}; to mark labels use from_fit."
         )

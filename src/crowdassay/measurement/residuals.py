@@ -22,7 +22,7 @@ from scipy.special import chdtrc, ndtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.measurement.design import Design
+from crowdassay.measurement.design import Design, only_ends
 from crowdassay.measurement.fit import FacetsFit
 from crowdassay.measurement.ratings import Ratings
 from crowdassay.statistics import q_values
@@ -153,7 +153,7 @@ def _standardised(square: FloatArray, q: FloatArray) -> FloatArray:
     return (np.cbrt(square) - 1.0) * 3.0 / q + q / 3.0
 
 
-def separation(measure: FloatArray, error: FloatArray) -> dict[str, float]:
+def separation(measure: FloatArray, error: FloatArray) -> dict[str, Any]:
     r"""Return how far the elements of a facet lie apart, measured in errors.
 
     .. math::  \text{reliability} = \frac{s^2 - \bar e^2}{s^2}, \quad \text{separation} = \sqrt{\frac{s^2 - \bar e^2}{\bar e^2}}
@@ -162,9 +162,9 @@ def separation(measure: FloatArray, error: FloatArray) -> dict[str, float]:
     """
     known = np.isfinite(measure) & np.isfinite(error) & (error > 0)
     value, wrong = measure[known], error[known]
-    empty = {"mean": np.nan, "sd": np.nan, "rmse": np.nan, "separation": np.nan, "strata": np.nan, "reliability": np.nan}
     if len(value) < 2:
-        return {**empty, "chi_square": np.nan, "df": 0.0, "p": np.nan}
+        unknown = ("mean", "sd", "rmse", "separation", "strata", "reliability", "chi_square", "p")
+        return {**dict.fromkeys(unknown, np.nan), "df": 0}
     spread, noise = float(value.var(ddof=1)), float((wrong**2).mean())
     true = max(spread - noise, 0.0)
     ratio = np.sqrt(true / noise)
@@ -178,7 +178,7 @@ def separation(measure: FloatArray, error: FloatArray) -> dict[str, float]:
         "strata": float((4 * ratio + 1) / 3),
         "reliability": true / spread if spread > 0 else 0.0,
         "chi_square": chi,
-        "df": float(len(value) - 1),
+        "df": len(value) - 1,
         "p": float(chdtrc(len(value) - 1, max(chi, 0.0))),
     }
 
@@ -225,11 +225,9 @@ def find_residuals(design: Design, fit: FacetsFit, *, joint: bool) -> Residuals:
     """Return residuals at the objects' most likely measures; objects with the lowest or highest scores only are left out."""
     theta = fit.theta if joint else likeliest(design, fit.parameters)[0]
     every = residuals_at(design, fit.parameters, theta)
-    low, high = (ends[design.step] for ends in design.span)
+    low, high = (ends[design.step] for ends in design.ends)
     owner = every.owner
-    up = np.bincount(owner[design.score > low], minlength=design.n_objects) > 0
-    down = np.bincount(owner[design.score < high], minlength=design.n_objects) > 0
-    rows = (up & down)[owner]
+    rows = ~only_ends(owner, design.score > low, design.score < high, design.n_objects)[owner]
     return Residuals(
         every.rows[rows], every.residual[rows], every.variance[rows], every.fourth[rows], every.logit[rows], owner[rows],
         fitted=not joint,
@@ -241,11 +239,11 @@ def cell_sums(residuals: Residuals, codes: IntArray, size: int, u: FloatArray | 
     u = np.ones(len(codes)) if u is None else u
     total = np.bincount(codes, u * residuals.residual, size)
     information = np.bincount(codes, u * u * residuals.variance, size)
-    each, place = np.unique(codes * (residuals.owner.max() + 1) + residuals.owner, return_inverse=True)
-    shared = np.bincount(place, u * residuals.variance)
     objects = np.bincount(residuals.owner, residuals.variance)
-    lost = shared**2 / np.maximum(objects[each % (residuals.owner.max() + 1)], 1e-300)
-    taken = np.bincount(each // (residuals.owner.max() + 1), lost, size)
+    each, place = np.unique(codes * len(objects) + residuals.owner, return_inverse=True)
+    cell, owner = np.divmod(each, len(objects))
+    lost = np.bincount(place, u * residuals.variance) ** 2 / np.maximum(objects[owner], 1e-300)
+    taken = np.bincount(cell, lost, size)
     return np.asarray(total, float), np.asarray(information - taken, float)
 
 
@@ -336,10 +334,9 @@ def group_differences(ratings: Ratings, residuals: Residuals, facet: int) -> tup
     good = (count >= LEAST_RATINGS) & (information > 1e-3)
     if not (good.sum(axis=1) >= 2).any():
         return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shift = np.where(good, total / information, np.nan)
     weight = np.where(good, information, 0.0)
-    shift = _without_margins(shift, weight)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = _without_margins(np.where(good, total / information, np.nan), weight)
     df = np.maximum(good.sum(axis=1) - 1, 0)
     chi = np.nansum(weight * shift**2, axis=1)
     p = np.where(df > 0, chdtrc(np.maximum(df, 1), chi), np.nan)

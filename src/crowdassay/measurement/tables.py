@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +12,8 @@ import pyarrow as pa
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.values import counted, listed
 from crowdassay.measurement.clusters import ENOUGH_QUESTIONS
-from crowdassay.measurement.fit import FacetsFit
+from crowdassay.measurement.design import only_ends
 from crowdassay.measurement.residuals import mean_squares, separation
-from crowdassay.notes import Note, kind_of
 from crowdassay.statistics import softmax
 from crowdassay.tables import Column, TableOf
 
@@ -91,19 +90,16 @@ def measures_table(model: ManyFacet) -> pa.Table:
     ratings, residuals = model._fitted(), model._residuals
     whole, part, group = model._joint_design
     aside = [np.zeros(len(names), bool) for names in ratings.names]
-    for one in model._extremes:
-        for facet, elements in one:
-            aside[facet][elements] = True
+    for facet, elements in chain.from_iterable(model._extremes):
+        aside[facet][elements] = True
     tables = []
     for f, names in enumerate(ratings.names):
         size, codes = len(names), ratings.code[:, f]
         count = np.bincount(codes, minlength=size)
         fit = mean_squares(residuals, ratings.code[residuals.rows, f], size)
         if f == model._item:
-            subset = group
-        else:
-            place = model._design.others.index(f)
-            subset = part[model._design.first[place] : model._design.first[place + 1]]
+            aside[f] |= only_ends(codes, ratings.score > 0, ratings.score < len(ratings.values) - 1, size)
+        subset = group if f == model._item else part[model._design.spans[model._design.others.index(f)]]
         tables.append(
             MEASURES_TABLE.fill(
                 facet=[ratings.facets[f]] * size,
@@ -114,21 +110,11 @@ def measures_table(model: ManyFacet) -> pa.Table:
                 standard_error=model._errors[f],
                 fair_average=fair_averages(model, f),
                 **fit,
-                extreme=aside[f] | (_only_ends(model, f) if f == model._item else False),
+                extreme=aside[f],
                 subset=np.zeros(size, np.int64) if whole[f] else np.unique(subset, return_inverse=True)[1].ravel(),
             )
         )
     return pa.concat_tables(tables)
-
-
-def _only_ends(model: ManyFacet, facet: int) -> np.ndarray:
-    """Mark elements that have the lowest scores only or the highest only, shape (n_elements,)."""
-    ratings = model._fitted()
-    size, top = len(ratings.names[facet]), len(ratings.values) - 1
-    codes = ratings.code[:, facet]
-    up = np.bincount(codes[ratings.score > 0], minlength=size) > 0
-    down = np.bincount(codes[ratings.score < top], minlength=size) > 0
-    return ~(up & down)
 
 
 def fair_averages(model: ManyFacet, facet: int) -> FloatArray:
@@ -137,8 +123,7 @@ def fair_averages(model: ManyFacet, facet: int) -> FloatArray:
     if model._steps is not None:
         return np.full(len(ratings.names[facet]), np.nan)
     table = design.tables(model._fit.parameters)[0]
-    sign = 1.0 if facet in model._positive else -1.0
-    logit = sign * model._measures[facet] + (0.0 if facet == model._item else model.centre_)
+    logit = model._sign[facet] * model._measures[facet] + (0.0 if facet == model._item else model.centre_)
     return np.asarray(softmax(np.arange(len(table)) * logit[:, None] - table) @ ratings.values)
 
 
@@ -157,7 +142,6 @@ def facets_table(model: ManyFacet) -> pa.Table:
             row["separation"] = float(np.sqrt(between / within))
             row["strata"] = (4 * row["separation"] + 1) / 3
             row["chi_square"] = row["p"] = np.nan
-        row["df"] = int(row["df"])
         rows.append(row)
     return FACETS.fill(**{name: [row[name] for row in rows] for name in rows[0]})
 
@@ -199,61 +183,38 @@ def categories_table(model: ManyFacet) -> pa.Table:
 
 def thresholds_table(model: ManyFacet) -> pa.Table:
     """Return one row for each threshold; with steps of their own, for each element of the facet."""
-    ratings, design, fit = model._fitted(), model._design, model._fit
-    table = design.tables(fit.parameters)
-    rows = []
-    for s in range(len(table)):
-        seen = np.flatnonzero(design.seen[s])
-        if len(seen) < 2:
-            continue
-        before = -np.inf
-        for lower, upper in pairwise(seen.tolist()):
-            width = upper - lower
-            value = (table[s, upper] - table[s, lower]) / width
-            error = _difference_error(fit, design.slot[s, upper], design.slot[s, lower]) / width
-            row: dict[str, Any] = {} if model._steps is None else {"element": ratings.names[model._steps][s].as_py()}
-            row |= {
-                "from": float(ratings.values[lower]),
-                "to": float(ratings.values[upper]),
-                "threshold": float(value),
-                "standard_error": float(error),
-                "disordered": bool(value < before),
-            }
-            before = value
-            rows.append(row)
-    return THRESHOLDS.fill(**{name: [row[name] for row in rows] for name in rows[0]})
-
-
-def _difference_error(fit: FacetsFit, one: int, two: int) -> float:
-    """Return the standard error of the difference of two parameters, either of which may be fixed (-1)."""
-    places = [int(place) for place in (one, two) if place >= 0]
-    if not places:
-        return 0.0
-    if fit.covariance.ndim == 1:
-        return float(np.sqrt(fit.covariance[places].sum()))
-    weight = np.array([1.0 if place == one else -1.0 for place in places])
-    return float(np.sqrt(max(weight @ fit.covariance[np.ix_(places, places)] @ weight, 0.0)))
+    ratings, design = model._fitted(), model._design
+    table, score = np.nonzero(design.seen)
+    same = table[1:] == table[:-1]
+    table, lower, upper = table[1:][same], score[:-1][same], score[1:][same]
+    place, width = design.one_each, upper - lower
+    value, error = model._fit.linear(place[design.slot[table, upper]] - place[design.slot[table, lower]])
+    value /= width
+    first = np.append(True, table[1:] != table[:-1])
+    columns = {
+        "from": ratings.values[lower],
+        "to": ratings.values[upper],
+        "threshold": value,
+        "standard_error": error / width,
+        "disordered": ~first & (value < np.roll(value, 1)),
+    }
+    if model._steps is not None:
+        columns["element"] = ratings.names[model._steps].take(pa.array(table))
+    return THRESHOLDS.fill(**columns)
 
 
 def notes(model: ManyFacet) -> list[str]:
     """Return notes on the data, the design, the estimates and the scale."""
-    parts = (_on_data(model), _on_connection(model), _on_estimates(model), _on_scale(model))
-    return [Note(sentence, kind_of(sentence)) for part in parts for sentence in part]
-
-
-def _on_data(model: ManyFacet) -> Iterator[str]:
     ratings = model._fitted()
-    yield from ratings.notes
-    for reason, count in ratings.dropped.items():
-        yield f"{counted(count, 'row')} left out: {reason}."
+    left_out = (f"{counted(count, 'row')} left out: {reason}." for reason, count in ratings.dropped.items())
+    return [*ratings.notes, *left_out, *_on_connection(model), *_on_estimates(model), *_on_scale(model)]
 
 
 def _on_estimates(model: ManyFacet) -> Iterator[str]:
     ratings, design = model._fitted(), model._design
     aside: dict[int, int] = {}
-    for one in model._extremes:
-        for facet, elements in one:
-            aside[facet] = aside.get(facet, 0) + len(elements)
+    for facet, elements in chain.from_iterable(model._extremes):
+        aside[facet] = aside.get(facet, 0) + len(elements)
     for facet, count in aside.items():
         yield (
             f"Of {counted(len(ratings.names[facet]), 'element')} of {ratings.facets[facet]}, {counted(count, 'has', 'have')} "
@@ -261,8 +222,7 @@ def _on_estimates(model: ManyFacet) -> Iterator[str]:
             "its total were 0.3 points inside the scale."
         )
     if model.estimation == "joint":
-        counts = np.diff(design.starts)
-        mean = 1.0 / float((1.0 / counts[counts > 0]).mean())
+        mean = design.ratings_each
         if not model.correct and mean < FEW_FOR_JOINT:
             yield (
                 f"Joint estimates lie too far apart, here by about {1 / max(mean - 1, 0.1):.0%}, since each "

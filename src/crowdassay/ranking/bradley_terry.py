@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.estimators.fittable import FittableStudy
-from crowdassay.labels.frames import to_frame
 from crowdassay.labels.values import listed
 from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, Slopes, dependent_comparisons, find_slopes
 from crowdassay.ranking.fit import TIE_MODELS, PairsFit, fit_pairs
@@ -34,7 +34,7 @@ CARD_ROWS = 10  # of the ranking that a notebook shows
 
 
 @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
-class BradleyTerry(FittableStudy):
+class BradleyTerry(FittableStudy[Pairs]):
     r"""Rank things from comparisons of two (Bradley and Terry 1952).
 
     .. math::  \eta = e^{\rho_w} (s_l - s_r + x \cdot b) + g + g_w, \qquad
@@ -198,17 +198,17 @@ class BradleyTerry(FittableStudy):
         score with its interval; rank with the best and the worst it can be; group: items that share a letter cannot be told
         apart; win_rate: the chance to beat an average item; part: items of different parts were never linked.
         """
-        return to_frame(ranking_table(self), self._fitted().frame)
+        return self._frame(ranking_table(self))
 
     @property
     def workers_(self) -> Any:
         """Frame of worker, comparisons, reliability (1 is the average worker) and bias for the left side, with errors."""
-        return to_frame(workers_table(self), self._fitted().frame)
+        return self._frame(workers_table(self))
 
     @property
     def style_(self) -> Any:
         """Frame of style and its effect in logits for one standard deviation more on the left, with its error."""
-        return to_frame(self._style_table(), self._fitted().frame)
+        return self._frame(self._style_table())
 
     def _style_table(self) -> pa.Table:
         pairs = self._fitted()
@@ -225,41 +225,40 @@ class BradleyTerry(FittableStudy):
 
     def _beats(self, gap: FloatArray) -> FloatArray:
         """Return the chance to beat one whose score is lower by this much, a tie counting half."""
+        win, _, tie, total = self._odds(gap)
+        return np.asarray((win + 0.5 * tie) / total)
+
+    def _odds(self, eta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | float]:
+        """Return in what ratio the left one wins, the right one wins, and there is a tie, each shaped as eta; and the sum."""
         if self.ties == "rao-kupper":
-            edge = self.tie_
-            win, lose = 1 / (1 + np.exp(edge - gap)), 1 / (1 + np.exp(edge + gap))
-            return np.asarray(win + 0.5 * (1 - win - lose))
-        a, b = np.exp(gap / 2), np.exp(-gap / 2)
-        return np.asarray((a + 0.5 * self.tie_) / (a + b + self.tie_))
+            win, lose = 1 / (1 + np.exp(self.tie_ - eta)), 1 / (1 + np.exp(self.tie_ + eta))
+            return win, lose, 1 - win - lose, 1.0
+        win, lose = np.exp(eta / 2), np.exp(-eta / 2)
+        return win, lose, np.full_like(win, self.tie_), win + lose + self.tie_
 
     def predict_proba(self, data: object, **reading: Any) -> FloatArray:
         """Return the chances that the left one wins, the right one wins, and of a tie; shape (n_pairs, 3).
 
         Workers of the fit are taken as they are, others as average ones.
         """
-        from crowdassay.ranking import kernel  # noqa: PLC0415  numba loads on first use
-
-        fitted = self._fitted()
+        fitted, point = self._fitted(), self._fit.point
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
-        place = {name: n for n, name in enumerate(fitted.items.to_pylist())}
-        unknown = [name for name in pairs.items.to_pylist() if name not in place]
-        if unknown:
-            raise DataError(f"The fit does not know {listed(unknown, limit=3)}; fit comparisons with them first.")
-        item = np.array([place[name] for name in pairs.items.to_pylist()])
-        who = {name: n for n, name in enumerate(fitted.workers.to_pylist())}
-        known = np.array([who.get(name, -1) for name in pairs.workers.to_pylist()] + [-1])
+        place = pc.index_in(pairs.items, value_set=fitted.items)
+        if place.null_count:
+            unknown = listed(pairs.items.filter(place.is_null()).to_pylist(), limit=3)
+            raise DataError(f"The fit does not know {unknown}; fit comparisons with them first.")
+        left, right = (place.to_numpy()[side] for side in (pairs.left, pairs.right))
+        known = np.append(pc.index_in(pairs.workers, value_set=fitted.workers).fill_null(-1).to_numpy(), -1)
         worker = known[pairs.worker] if self._effects else np.full(pairs.n_pairs, -1)
-        table = np.empty((pairs.n_pairs, 3))
-        ties = kernel.RAO_KUPPER if self.ties == "rao-kupper" else kernel.DAVIDSON
-        effects = self._fit.effects if self._effects else np.zeros((1, 2))
-        kernel.probabilities(
-            item[pairs.left], item[pairs.right], worker, pairs.style, self._fit.point, fitted.n_items, effects, ties, table
-        )
-        return table
+        effects = np.vstack([self._fit.effects, np.zeros((1, 2))])[worker]
+        styles = fitted.n_items + 2 + np.arange(pairs.style.shape[1])
+        gap = point[left] - point[right] + pairs.style @ point[styles]
+        win, lose, tie, total = self._odds(np.exp(effects[:, 0]) * gap + point[fitted.n_items] + effects[:, 1])
+        return (np.stack([win, lose, tie]) / total).T
 
     def next_pairs(self, count: int = 10) -> Any:
         """Return a frame of the pairs most worth comparing next."""
-        return to_frame(self._next_table(count), self._fitted().frame)
+        return self._frame(self._next_table(count))
 
     def _next_table(self, count: int) -> pa.Table:
         pairs = self._fitted()
@@ -272,10 +271,6 @@ class BradleyTerry(FittableStudy):
         one, two, wrong, worth = zip(*choose_pairs(self.scores_, self._covariance, count), strict=True)
         left, right = (pairs.items.take(pa.array(side)) for side in (one, two))
         return NEXT_PAIRS.fill(left=left, right=right, order_may_be_wrong=wrong, worth=worth)
-
-    def _fitted(self) -> Pairs:
-        pairs: Pairs = super()._fitted()
-        return pairs
 
     def _card(self) -> str:
         return RANKING.html(ranking_table(self).slice(0, CARD_ROWS), RANKING_SHOWN, title="Ranking")

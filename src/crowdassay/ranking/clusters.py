@@ -116,10 +116,10 @@ def find_slopes(model: BradleyTerry, cluster: IntArray | None) -> Slopes:
     effects = np.zeros((n_groups, 2))
     effects[:known] = fit.effects[:known]
     gap, out = np.empty(n_rows), np.empty((n_rows, 6))
-    ties = kernel.RAO_KUPPER if model.ties == "rao-kupper" else kernel.DAVIDSON
     kernel.slopes(
-        rows.starts, rows.left, rows.right, rows.outcome, rows.style, fit.point, rows.n_items, effects, ties, gap, out
-    )
+        rows.starts, rows.left, rows.right, rows.outcome, rows.style, fit.point, rows.n_items, effects,
+        model.ties == "rao-kupper", gap, out,
+    )  # fmt: skip
     group = np.repeat(np.arange(n_groups), np.diff(rows.starts))
     a, c = np.exp(effects[group, 0]), rows.weight
     n, extra = rows.n_items, np.arange(rows.style.shape[1])

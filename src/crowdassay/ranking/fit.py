@@ -273,28 +273,23 @@ def update_variances(
 ) -> float:
     """Move the variances to what scores and effects show: a step of EM, lengthened at first; return the largest change."""
     n_items, rows = problem.rows.n_items, problem.rows
-    moves = [0.0]
+    moved = 0.0
     stretch = 1.5 if n_iter <= LENGTHENED_STEPS else 0.5  # what goes round in circles by then goes more slowly
-    wanted: dict[str, float] = {}
-    if rows.known:
-        for n, name in enumerate(("reliability", "bias")):
-            used = used_workers(rows) & (rows.sided[: rows.known] | (name == "reliability"))
-            if (fixed and name == "reliability") or not used.any():
-                continue
-            square = problem.effects[: rows.known][used][:, n] ** 2 + problem.spread[: rows.known][used][:, n]
-            wanted[name] = (float(square.sum()) + 2 * PRIOR_VARIANCE[name]) / (used.sum() + 2)
+    squares: dict[str, FloatArray] = {}  # of the members of each population, as they are expected
+    for n, name in enumerate(("reliability", "bias")):
+        used = used_workers(rows) & (rows.sided[: rows.known] | (name == "reliability"))
+        if used.any() and not (fixed and name == "reliability"):
+            squares[name] = problem.effects[: rows.known][used][:, n] ** 2 + problem.spread[: rows.known][used][:, n]
     if scores:
         free = ~problem.locked[:n_items]
-        held = lock_matrix(matrix, problem.locked, n_items, shared=False)
-        variance = np.diag(np.linalg.inv(held))[:n_items][free]
-        wanted["scores"] = (float((point[:n_items][free] ** 2 + variance).sum()) + 2 * PRIOR_VARIANCE["scores"]) / (
-            free.sum() + 2
-        )
-    for name, value in wanted.items():
+        inverse = np.linalg.inv(lock_matrix(matrix, problem.locked, n_items, shared=False))
+        squares["scores"] = point[:n_items][free] ** 2 + np.diag(inverse)[:n_items][free]
+    for name, square in squares.items():
+        value = (float(square.sum()) + 2 * PRIOR_VARIANCE[name]) / (len(square) + 2)
         change = np.log(np.clip(value, LEAST_VARIANCE, LARGEST_VARIANCE[name]) / variances[name])
-        moves.append(abs(float(change)))
+        moved = max(moved, abs(float(change)))
         variances[name] = float(np.clip(variances[name] * np.exp(stretch * change), LEAST_VARIANCE, LARGEST_VARIANCE[name]))
-    return max(moves)
+    return moved
 
 
 def recentre(

@@ -18,7 +18,7 @@ from scipy.special import ndtr
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.ranking.clusters import apart
 from crowdassay.ranking.fit import PairsFit, fit_pairs, lock_matrix
-from crowdassay.ranking.likelihood import PairRows, make_rows
+from crowdassay.ranking.likelihood import make_rows
 
 if TYPE_CHECKING:
     from crowdassay.ranking.bradley_terry import BradleyTerry
@@ -51,11 +51,8 @@ def sandwich(model: BradleyTerry) -> FloatArray:
     elif rows.cluster is not None:  # both ways, less what was counted twice (Cameron, Gelbach and Miller 2011)
         cell = np.unique(rows.cluster * (rows.known + 1) + worker + 1, return_inverse=True)[1].ravel()
         meat = _positive(meat + slopes.meat(worker, whole_workers=True) - slopes.meat(cell))
-    meat += np.diag(fit.precision)
-    meat[fit.locked, :] = 0.0
-    meat[:, fit.locked] = 0.0
     inverse = _inverse(fit)
-    return _centred(fit, inverse @ meat @ inverse)
+    return _centred(fit, inverse @ (meat + np.diag(fit.precision)) @ inverse)
 
 
 def bootstrap(model: BradleyTerry) -> FloatArray:
@@ -88,7 +85,7 @@ def _resampled(model: BradleyTerry, codes: IntArray, rng: np.random.Generator) -
         rows = make_rows(
             pairs.only(keep), ties=model.ties, by_worker=model._effects, identified=model._identified, weight=weight[keep]
         )
-        scores[n] = fit_pairs(rows, again, replace(fit, effects=_effects(rows, fit))).point[: pairs.n_items]
+        scores[n] = fit_pairs(rows, again, fit).point[: pairs.n_items]
     return scores
 
 
@@ -96,13 +93,6 @@ def _positive(matrix: FloatArray) -> FloatArray:
     """Return the matrix with negative eigenvalues, which only chance can make, set to zero."""
     value, vector = np.linalg.eigh(matrix)
     return np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
-
-
-def _effects(rows: PairRows, fit: PairsFit) -> FloatArray:
-    effects = np.zeros((len(rows.starts) - 1, 2))
-    if len(fit.effects) == rows.known:
-        effects[: rows.known] = fit.effects
-    return effects
 
 
 def _inverse(fit: PairsFit) -> FloatArray:
@@ -157,7 +147,7 @@ def rank_ranges(above: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def groups_alike(score: FloatArray, above: BoolArray) -> list[str]:
-    """Return for each the groups it belongs to; two that share a group cannot be told apart.
+    """Return the groups of each item, (n,); two items that share a group cannot be told apart.
 
     Groups are runs in the order of the scores, named a, b ... z, aa ...
 

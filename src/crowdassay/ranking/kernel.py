@@ -14,7 +14,6 @@ from crowdassay.ranking.pairs import LEFT, RIGHT, TIED
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 
-DAVIDSON, RAO_KUPPER = 0, 1
 MOST_EFFECT_STEPS = 25
 LEAST_PART = 0.1  # of the expected curvature that the observed one must have to be used
 LARGEST_STEP_ON_THE_WAY = 0.5  # steps of the effects up to which one is taken on the way
@@ -22,13 +21,13 @@ FIXED = 1e12  # precision of an effect that is fixed at zero
 
 
 @_jit
-def log_chance(outcome, eta, kappa, nu, ties, out):  # type: ignore[no-untyped-def]
+def log_chance(outcome, eta, kappa, nu, rao_kupper, out):  # type: ignore[no-untyped-def]
     """Fill ``out``: log-probability, slopes by eta and kappa, then curvature by eta, both, and kappa (negative is concave).
 
     Davidson: left, right, tie in the ratio exp(eta / 2), exp(-eta / 2), exp(kappa). Rao and Kupper: left with probability
     1 / (1 + exp(c - eta)) and right with 1 / (1 + exp(c + eta)), where c = exp(kappa), which is passed as ``nu``.
     """
-    if ties == DAVIDSON:
+    if not rao_kupper:
         half = math.exp(-0.5 * abs(eta))  # everything is divided by the larger of the two sides: one exponential will do
         small, t = half * half, nu * half
         total = 1.0 + small + t
@@ -71,16 +70,16 @@ def log_chance(outcome, eta, kappa, nu, ties, out):  # type: ignore[no-untyped-d
 
 @_jit
 def rows_of_worker(  # type: ignore[no-untyped-def]
-    first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out
+    first, last, left, right, outcome, weight, style, point, n_items, rho, bias, rao_kupper, out
 ):  # fmt: skip
     """Return the log-likelihood of a worker's comparisons, its slopes and its (positive) curvatures by rho and bias."""
     a, value, nu = math.exp(rho), 0.0, math.exp(point[n_items + 1])
     slope_r, slope_b, curve_r, curve_rb, curve_b = 0.0, 0.0, 0.0, 0.0, 0.0
     for n in range(first, last):
         d = point[left[n]] - point[right[n]]
-        for m in range(n_styles):
+        for m in range(style.shape[1]):
             d += point[n_items + 2 + m] * style[n, m]
-        log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
+        log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, rao_kupper, out)
         w = weight[n]
         value += w * out[0]
         slope_r += w * out[1] * a * d
@@ -92,23 +91,7 @@ def rows_of_worker(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def probabilities(left, right, worker, style, point, n_items, effects, ties, table):  # type: ignore[no-untyped-def]
-    """Fill the probability that the left one wins, the right one wins, and of a tie; (n_pairs, 3)."""
-    out, nu = np.empty(6), math.exp(point[n_items + 1])
-    for n in range(len(left)):
-        rho, bias = 0.0, 0.0
-        if worker[n] >= 0:
-            rho, bias = effects[worker[n], 0], effects[worker[n], 1]
-        d = point[left[n]] - point[right[n]]
-        for m in range(style.shape[1]):
-            d += point[n_items + 2 + m] * style[n, m]
-        for outcome in range(3):
-            log_chance(outcome, math.exp(rho) * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
-            table[n, outcome] = math.exp(out[0])
-
-
-@_jit
-def slopes(starts, left, right, outcome, style, point, n_items, effects, ties, gap, table):  # type: ignore[no-untyped-def]
+def slopes(starts, left, right, outcome, style, point, n_items, effects, rao_kupper, gap, table):  # type: ignore[no-untyped-def]
     """Fill what `log_chance` finds for every comparison, (n_rows, 6), and the differences of scores with style, (n_rows,)."""
     nu = math.exp(point[n_items + 1])
     for w in range(len(starts) - 1):
@@ -118,16 +101,16 @@ def slopes(starts, left, right, outcome, style, point, n_items, effects, ties, g
             for m in range(style.shape[1]):
                 d += point[n_items + 2 + m] * style[n, m]
             gap[n] = d
-            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, table[n])
+            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, rao_kupper, table[n])
 
 
 @_jit
 def find_effects(  # type: ignore[no-untyped-def]
-    first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, ties, near, out
+    first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, rao_kupper, near, out
 ):  # fmt: skip
     """Return the likeliest log reliability and bias of a worker by damped Newton steps; ``near`` says that one will do."""
-    n_styles, centre = style.shape[1], precision[2]
-    now = rows_of_worker(first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho, bias, ties, out)
+    centre = precision[2]
+    now = rows_of_worker(first, last, left, right, outcome, weight, style, point, n_items, rho, bias, rao_kupper, out)
     for _ in range(MOST_EFFECT_STEPS):
         fit = now[0] - 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
         g0, g1 = now[1] - precision[0] * (rho - centre), now[2] - precision[1] * bias
@@ -144,7 +127,7 @@ def find_effects(  # type: ignore[no-untyped-def]
             return rho + s0, bias + s1
         for _ in range(20):
             now = rows_of_worker(
-                first, last, left, right, outcome, weight, style, point, n_items, n_styles, rho + s0, bias + s1, ties, out
+                first, last, left, right, outcome, weight, style, point, n_items, rho + s0, bias + s1, rao_kupper, out
             )
             ahead = now[0] - 0.5 * (precision[0] * (rho + s0 - centre) ** 2 + precision[1] * (bias + s1) ** 2)
             if ahead >= fit - 1e-10 * (1 + abs(fit)):
@@ -200,8 +183,8 @@ def profile_out(  # type: ignore[no-untyped-def]
 
 @_jit
 def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compiled whole
-    begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, population, free, sided, ties, dense,
-    gradient, matrix, spread, near,
+    begin, end, starts, left, right, outcome, weight, style, point, n_items, effects, population, free, sided, rao_kupper,
+    dense, gradient, matrix, spread, near,
 ):  # fmt: skip
     """Go over workers ``begin`` to ``end``; return their penalised log-likelihood, add to the gradient and the information.
 
@@ -219,7 +202,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
     out, place = np.empty(6), np.full(n_parameters, -1, np.int64)
     value, nu = 0.0, math.exp(point[n_items + 1])
     precision, centre = population.copy(), population[2]
-    tied = nu > 1e-15 or ties == RAO_KUPPER
+    tied = nu > 1e-15 or rao_kupper
     couple = np.zeros((n_items, n_items) if dense else (1, 1))  # curvature by two items, each comparison written once
     for w in range(begin, end):
         first, last = starts[w], starts[w + 1]
@@ -229,7 +212,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
         precision[1] = population[1] if sided[w] else FIXED
         if free[w]:
             rho, bias = find_effects(
-                first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, ties, near, out
+                first, last, left, right, outcome, weight, style, point, n_items, rho, bias, precision, rao_kupper, near, out
             )
             effects[w, 0], effects[w, 1] = rho, bias
             value -= 0.5 * (precision[0] * (rho - centre) ** 2 + precision[1] * bias * bias)
@@ -248,7 +231,7 @@ def pass_over(  # type: ignore[no-untyped-def]  # noqa: PLR0915  one pass, compi
             d = point[left[n]] - point[right[n]]
             for m in range(n_styles):
                 d += point[n_items + 2 + m] * style[n, m]
-            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, ties, out)
+            log_chance(outcome[n], a * d + point[n_items] + bias, point[n_items + 1], nu, rao_kupper, out)
             c, ad = weight[n], a * d
             g, h = c * out[1], -c * out[3]
             value += c * out[0]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.ranking.identified import Identified
 from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs
-from crowdassay.threads import sum_of_parts
+from crowdassay.solvers.newton import Evaluation, evaluate_parts, halves
 
 BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together
 SAMPLE_PAIRS = 200_000  # comparisons to begin with where there are many more
@@ -66,7 +66,6 @@ def make_rows(
     """Sort and count comparisons; ``weight`` (n_pairs,) says how often each counts, ``cluster`` which depend on each other."""
     left, right, outcome, style = pairs.left, pairs.right, pairs.outcome, pairs.style
     worker = pairs.worker if by_worker else np.full(pairs.n_pairs, -1, np.int64)
-    alike = weight is None and pairs.weight is None and ties != "half"  # each counts once
     count = (np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight) * (1.0 if weight is None else weight)
     if ties == "half" and (outcome == TIED).any():
         tied = np.flatnonzero(outcome == TIED)
@@ -86,9 +85,6 @@ def make_rows(
             counts = np.bincount(key, count, top)
             key = np.flatnonzero(counts)
             count = np.asarray(counts[key], float)
-        elif alike:  # sorting will do
-            key, times = np.unique(key, return_counts=True)
-            count = times.astype(float)
         else:
             key, group = np.unique(key, return_inverse=True)
             count = np.asarray(np.bincount(group, count), float)
@@ -148,7 +144,7 @@ class PairsLikelihood:
         from crowdassay.ranking import kernel  # noqa: PLC0415  numba loads on first use
 
         self.rows, self.kernel = rows, kernel
-        self.ties = kernel.RAO_KUPPER if ties == "rao-kupper" else kernel.DAVIDSON
+        self.rao_kupper = ties == "rao-kupper"
         self.size = rows.n_items + 2 + rows.style.shape[1]
         self.dense = self.size <= MOST_PAIR_PARAMETERS
         self.effects = np.zeros((len(rows.starts) - 1, 2)) if effects is None else effects
@@ -160,41 +156,28 @@ class PairsLikelihood:
         self.locked[rows.n_items] |= not position
         self.locked[rows.n_items + 1] = not has_ties
         self.locked[: rows.n_items] = np.bincount(np.concatenate([rows.left, rows.right]), minlength=rows.n_items) == 0
-        groups = len(rows.starts) - 1
-        cuts = [0, groups]
-        if len(rows.left) >= SPLIT_PAIRS and groups > 1:
-            cuts.insert(1, int(np.searchsorted(rows.starts, len(rows.left) // 2)))
-        self.parts = [(a, b) for a, b in pairwise(cuts) if b > a]
+        self.parts = halves(rows.starts, SPLIT_PAIRS)
 
     def initial_point(self) -> FloatArray:
         """Return a point to begin with."""
         point = np.zeros(self.size)
         tied = float(self.rows.weight[self.rows.outcome == TIED].sum() / self.rows.weight.sum())
-        point[self.rows.n_items + 1] = (
-            NO_TIES if tied == 0 else np.log(tied / max(1 - tied, 1e-3) * 2) if self.ties == 0 else -1.0
-        )
+        if tied == 0:
+            point[self.rows.n_items + 1] = NO_TIES
+        else:
+            point[self.rows.n_items + 1] = -1.0 if self.rao_kupper else np.log(tied / max(1 - tied, 1e-3) * 2)
         return point
 
-    def evaluate(
-        self, point: FloatArray, variances: dict[str, float], *, near: bool = False
-    ) -> tuple[float, FloatArray, FloatArray]:
+    def evaluate(self, point: FloatArray, variances: dict[str, float], *, near: bool = False) -> Evaluation:
         """Return the log-likelihood, its gradient and the information; ``near``: the workers' effects hardly move any more."""
         rows = self.rows
-        width = self.size if self.dense else 1
         population = np.append(worker_precision(variances), self.centre)
-        gradients = [np.zeros(self.size) for _ in self.parts]
-        matrices = [np.zeros((self.size, width)) for _ in self.parts]
 
-        def work(n: int) -> float:
-            begin, end = self.parts[n]
-            return float(
-                self.kernel.pass_over(
-                    begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
-                    self.effects, population, rows.free, rows.sided, self.ties, self.dense, gradients[n], matrices[n],
-                    self.spread, near,
-                )
+        def work(begin: int, end: int, gradient: FloatArray, matrix: FloatArray) -> Any:
+            return self.kernel.pass_over(
+                begin, end, rows.starts, rows.left, rows.right, rows.outcome, rows.weight, rows.style, point, rows.n_items,
+                self.effects, population, rows.free, rows.sided, self.rao_kupper, self.dense, gradient, matrix, self.spread,
+                near,
             )  # fmt: skip
 
-        value = sum_of_parts(work, len(self.parts))
-        matrix = np.sum(matrices, axis=0)
-        return value, np.sum(gradients, axis=0), matrix if self.dense else matrix[:, 0]
+        return evaluate_parts(work, self.parts, self.size, dense=self.dense)

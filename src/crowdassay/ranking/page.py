@@ -237,7 +237,7 @@ def interval_chart(table: pa.Table, confidence: float) -> Chart:
 
 
 def matrix_chart(model: BradleyTerry, table: pa.Table) -> Chart:
-    """Return the chance that each beats each other, best first."""
+    """Return a heat map of the chance that one item beats another, the best first."""
     beats = model.win_matrix()[:MATRIX_SHOWN, :MATRIX_SHOWN]
     names = [short(name, 16) for name in table["item"].to_pylist()[:MATRIX_SHOWN]]
     records: Records = [

@@ -172,7 +172,8 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     """Turn columns into codes; rows that miss a value are left out and counted."""
     table, n_rows, sides = columns.table, columns.n_rows, "loser" not in columns.table
     one, two = ("left", "right") if sides else ("winner", "loser")
-    codes, items = encode_names(pa.chunked_array([*_chunks(table[one]), *_chunks(table[two])]), "item")
+    sides_as_text = [pa.table({"item": table[side].cast(pa.string())}) for side in (one, two)]
+    codes, items = encode_names(pa.concat_tables(sides_as_text)["item"], "item")
     left, right = codes[:n_rows], codes[n_rows:]
     coded = {name: encode_names(table[name], name) for name in ("worker", "group", "question") if name in table}
     worker, workers = coded.get("worker", (np.full(n_rows, -1, np.int64), pa.array([], pa.string())))
@@ -263,12 +264,6 @@ def _numbered(pairs: Pairs) -> Pairs:
     )  # fmt: skip
 
 
-def _chunks(column: Any) -> list[pa.Array]:
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    chunks = [chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
-    return [chunk.cast(pa.string()) for chunk in chunks] or [pa.array([], pa.string())]
-
-
 def plain_word(text: str) -> str:
     """Return a word without case and punctuation.
 
@@ -304,15 +299,14 @@ def read_winners(
         outcome = np.select([np.isnan(share), share == 1, share == 0, share == 0.5], [MISSING, LEFT, RIGHT, TIED], LEFT)
         return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan)
     place = {name: n for n, name in enumerate(names.to_pylist())}
-    item = np.array([place.get(text, -1) for text in texts] + [-1])
-    side = np.array([SIDE_WORDS.get(plain_word(text), -1) for text in texts] + [-1])
-    tie = np.array([TIE_WORDS.get(plain_word(text), -1) for text in texts] + [-1])
-    named = np.where(item[codes] == left, LEFT, np.where(item[codes] == right, RIGHT, -1))
-    named[item[codes] < 0] = -1
-    unanswered = np.array([plain_word(text) in NO_ANSWER and text not in place for text in texts] + [True])
-    given = ~unanswered[codes]
-    by_name = np.where(named >= 0, named, np.where(item[codes] < 0, tie[codes], -1))
-    by_side = np.where(side[codes] >= 0, side[codes], tie[codes])
+    plain = [plain_word(text) for text in texts]
+    unanswered = [word in NO_ANSWER and text not in place for word, text in zip(plain, texts, strict=True)]
+    given = ~np.array([*unanswered, True])[codes]
+    item = np.array([*(place.get(text, -1) for text in texts), -1])[codes]
+    side = np.array([*(SIDE_WORDS.get(word, -1) for word in plain), -1])[codes]
+    tie = np.array([*(TIE_WORDS.get(word, -1) for word in plain), -1])[codes]
+    by_name = np.select([item < 0, item == left, item == right], [tie, LEFT, RIGHT], -1)
+    by_side = np.where(side >= 0, side, tie)
     able = {"name": bool((by_name[given] >= 0).all()), "side": bool((by_side[given] >= 0).all())}
     if reading == "auto":
         if able["name"] and able["side"] and (by_name[given] != by_side[given]).any():

@@ -147,7 +147,7 @@ def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> 
         return None  # whose plain reader says what is wrong with it
     if not isinstance(seen.first, dict) or not seen.has("data") or not label_studio.recognise(seen):
         return None
-    rows: dict[str, list[str | None]] = {"left": [], "right": [], "winner": [], "worker": []}
+    rows: list[tuple[str | None, ...]] = []
     for task in seen.records():
         data = mapping(task.get("data"))
         for annotation in task.get("annotations", task.get("completions")) or []:
@@ -157,16 +157,14 @@ def _read_label_studio(given_path: str | Path, given: dict[str, str | None]) -> 
                 value = entry.get("value")
                 if not isinstance(value, dict) or "selected" not in value:
                     continue
-                one, two = _compared(entry, data, given, path.name)
-                rows["left"].append(one)
-                rows["right"].append(two)
-                rows["winner"].append(str(value["selected"]))
                 who = label_studio.annotator_of(annotation.get("completed_by"))
-                rows["worker"].append(None if who is None else str(who))
-    if not rows["winner"]:
+                compared = _compared(entry, data, given, path.name)
+                rows.append((*compared, str(value["selected"]), None if who is None else str(who)))
+    if not rows:
         raise DataError(f"There were no pairwise answers found in {shown(path.name)}; was it exported from another project?")
     names = {"left": given["left"] or "data", "right": given["right"] or "data", "winner": "selected", "worker": "completed_by"}
-    return Columns({role: pa.array(values, pa.string()) for role, values in rows.items()}, names, path.name)
+    columns = zip(names, zip(*rows, strict=True), strict=True)
+    return Columns({role: pa.array(values, pa.string()) for role, values in columns}, names, path.name)
 
 
 def _compared(entry: dict[str, Any], data: dict[str, Any], given: dict[str, str | None], source: str) -> tuple[str, str]:

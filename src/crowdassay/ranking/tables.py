@@ -12,7 +12,6 @@ from scipy.special import ndtri
 
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.values import counted, listed, shown
-from crowdassay.notes import Note, kind_of
 from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, apart
 from crowdassay.ranking.intervals import MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
 from crowdassay.ranking.likelihood import MOST_PAIR_PARAMETERS
@@ -173,9 +172,7 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
     for g, name in enumerate(pairs.groups.to_pylist()):
         part = pairs.only(pairs.group == g)
         if part.n_pairs < LEAST_IN_GROUP:
-            model.notes_.append(
-                Note(f"The group '{name}' has only {counted(part.n_pairs, 'comparison')}, so no ranking of its own.")
-            )
+            model.notes_.append(f"The group '{name}' has only {counted(part.n_pairs, 'comparison')}, so no ranking of its own.")
             continue
         used, codes = np.unique(np.concatenate([part.left, part.right]), return_inverse=True)
         part = dataclasses.replace(
@@ -188,14 +185,13 @@ def rankings_by_group(model: BradleyTerry) -> list[tuple[str, pa.Table]]:
 
 def notes(model: BradleyTerry) -> list[str]:
     """Return sentences about what was left out, what is not connected, and how far intervals can be trusted."""
-    return [Note(sentence, kind_of(sentence)) for sentence in (*_on_data(model), *_on_intervals(model))]
+    pairs = model._fitted()
+    left_out = (f"{counted(count, 'row')} left out: {reason}." for reason, count in pairs.dropped.items())
+    return [*pairs.notes, *left_out, *_on_data(model), *_on_intervals(model)]
 
 
 def _on_data(model: BradleyTerry) -> Iterator[str]:
     pairs = model._fitted()
-    yield from pairs.notes
-    for reason, count in pairs.dropped.items():
-        yield f"{counted(count, 'row')} left out: {reason}."
     parts = np.bincount(find_parts(pairs))
     if len(parts) > 1:
         largest = ", ".join(f"{size:,}" for size in np.sort(parts)[::-1][:4]) + (" ..." if len(parts) > 4 else "")

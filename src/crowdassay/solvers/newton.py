@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from crowdassay.arrays import BoolArray, FloatArray
+from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.threads import sum_of_parts
 
 RIDGES_TRIED = 40
 FIRST_RIDGE = 1e-8  # of the largest curvature
@@ -43,6 +46,33 @@ class Maximum:
     held: BoolArray
     n_iter: int
     converged: bool
+
+
+def halves(starts: IntArray, least: int) -> list[tuple[int, int]]:
+    """Return where groups of rows, which begin at ``starts`` (n_groups + 1,), are cut in two; one part of fewer than ``least``.
+
+    >>> halves(np.array([0, 2, 4, 6]), 4), halves(np.array([0, 2, 4, 6]), 9)
+    ([(0, 2), (2, 3)], [(0, 3)])
+    """
+    cuts = [0, len(starts) - 1]
+    if starts[-1] >= least:
+        cuts.insert(1, int(np.searchsorted(starts, starts[-1] // 2)))
+    return [(begin, end) for begin, end in pairwise(cuts) if end > begin]
+
+
+def evaluate_parts(
+    work: Callable[[int, int, FloatArray, FloatArray], Any], parts: list[tuple[int, int]], size: int, *, dense: bool
+) -> Evaluation:
+    """Return the value, the gradient and the information (a matrix, or its diagonal) of all parts, several at once.
+
+    ``work`` takes where a part begins and ends, returns its value and adds to a gradient (size,) and to a matrix (size, size or
+    1).
+    """
+    gradients = [np.zeros(size) for _ in parts]
+    matrices = [np.zeros((size, size if dense else 1)) for _ in parts]
+    value = sum_of_parts(lambda n: float(work(*parts[n], gradients[n], matrices[n])), len(parts))
+    matrix = np.sum(matrices, axis=0)
+    return value, np.sum(gradients, axis=0), matrix if dense else matrix[:, 0]
 
 
 def solve_ridge(matrix: FloatArray, gradient: FloatArray) -> FloatArray:
