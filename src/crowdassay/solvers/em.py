@@ -253,23 +253,19 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> MStep:
     In place of a log prior density it returns minus the divergence from the prior, which makes the objective of
     `fit_em` the mean-field bound.
     """
-    from scipy.special import digamma  # noqa: PLC0415  slow to load, seldom needed
+    from scipy.special import digamma, gammaln  # noqa: PLC0415  slow to load, seldom needed
+
+    def log_beta(rows: FloatArray) -> FloatArray:
+        return np.asarray(gammaln(rows).sum(axis=-1) - gammaln(rows.sum(axis=-1)))
 
     def update(counts: FloatArray) -> tuple[FloatArray, float]:
         prior = dirichlet_prior(counts.shape[1], diagonal, off_diagonal)
         parameters = prior + counts
         log_p = digamma(parameters) - digamma(parameters.sum(axis=2, keepdims=True))
-        divergence = np.sum(counts * log_p) - np.sum(_log_beta(parameters)) + len(counts) * np.sum(_log_beta(prior))
+        divergence = np.sum(counts * log_p) - np.sum(log_beta(parameters)) + len(counts) * np.sum(log_beta(prior))
         return log_p, -float(divergence)
 
     return update
-
-
-def _log_beta(rows: FloatArray) -> FloatArray:
-    """Return the logarithm of the multivariate beta function over the last axis."""
-    from scipy.special import gammaln  # noqa: PLC0415  slow to load, seldom needed
-
-    return np.asarray(gammaln(rows).sum(axis=-1) - gammaln(rows.sum(axis=-1)))
 
 
 class KnowingUpdate:
