@@ -274,19 +274,21 @@ class SpectralDawidSkene(EMEstimator):
 
 def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: int) -> FloatArray | None:
     """Return first confusion tables (n_workers, n_classes, n_classes), or None where the moments do not determine any."""
-    group = split_workers(labels)
-    shares = group_shares(labels, group)
+    n_items, n_classes, group = labels.n_items, labels.n_classes, split_workers(labels)
+    cells = (group[labels.worker] * n_items + labels.label_item) * n_classes + labels.label
+    votes = np.bincount(cells, minlength=3 * n_items * n_classes).reshape(3, n_items, n_classes)
+    shares = votes / np.maximum(votes.sum(axis=2, keepdims=True), 1)  # of each group, zero where it gave no label
     complete = shares.sum(axis=2).min(axis=0) > 0
-    if complete.sum() <= labels.n_classes:
+    if complete.sum() <= n_classes:
         return None
     views = shares[:, complete]
-    means, weights = np.empty((3, labels.n_classes, labels.n_classes)), np.empty((3, labels.n_classes))
+    means, weights = np.empty((3, n_classes, n_classes)), np.empty((3, n_classes))
     for g in range(3):
         pair = group_means(views[(g + 1) % 3], views[(g + 2) % 3], views[g], generator, restarts)
         if pair is None:
             return None
         means[g], weights[g] = pair
-    tables = np.empty((labels.n_workers, labels.n_classes, labels.n_classes))
+    tables = np.empty((labels.n_workers, n_classes, n_classes))
     for g in range(3):
         others = [h for h in range(3) if h != g]
         moments = observed_counts(labels, shares[others].mean(axis=0)).transpose(0, 2, 1)  # by observed class, then share
@@ -294,7 +296,7 @@ def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: in
         solved = (moments @ np.linalg.pinv(mixture)).transpose(0, 2, 1)
         tables[group == g] = solved[group == g]
     scale = tables.sum(axis=(1, 2), keepdims=True)  # moments are sums over the worker's labels
-    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * labels.n_classes, LEAST_MOMENT)
+    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * n_classes, LEAST_MOMENT)
     return np.asarray(tables / tables.sum(axis=2, keepdims=True))
 
 
@@ -304,14 +306,6 @@ def split_workers(labels: Labels) -> IntArray:
     group = np.empty(labels.n_workers, np.int64)
     group[np.lexsort((worker_ranks(labels), -n_labels))] = np.arange(labels.n_workers) % 3
     return group
-
-
-def group_shares(labels: Labels, group: IntArray) -> FloatArray:
-    """Return each group's vote shares on every item, zero where it gave no label; shape (3, n_items, n_classes)."""
-    n_items, n_classes = labels.n_items, labels.n_classes
-    cells = (group[labels.worker] * n_items + labels.label_item) * n_classes + labels.label
-    votes = np.bincount(cells, minlength=3 * n_items * n_classes).reshape(3, n_items, n_classes)
-    return votes / np.maximum(votes.sum(axis=2, keepdims=True), 1)
 
 
 def group_means(
