@@ -113,9 +113,12 @@ class GpuEngine(ItemEngine):
             xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_THREAD_LABELS
         )
         known = None if gold is None or not bool((gold >= 0).any()) else gold
+        class_counts = np.asarray(to_host(self.layout.label_counts.sum(axis=0)))
+        if known is not None:
+            class_counts = class_counts + np.bincount(to_host(known[known >= 0]), minlength=n_classes)
         self.facts: Facts = _ArrayFacts(
             n_items, len(worker), longest, 0 if known is None else int((known >= 0).sum()), pa.nulls(n_workers),
-            pa.nulls(n_classes), to_host(self.layout.label_counts.sum(axis=1)), _class_counts(self.layout, known),
+            pa.nulls(n_classes), to_host(self.layout.label_counts.sum(axis=1)), class_counts,
         )  # fmt: skip
         self._most = int(self.worker_counts.max())
         self._gold = None if known is None else self._in_groups(known, np.int16)
@@ -332,7 +335,7 @@ class GpuEngine(ItemEngine):
         """Which items each worker has labelled; only where all labels are on the GPU."""
         if not isinstance(self.store, OnGpu):
             return None
-        return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
+        return list_items(self.xp, self.layout, self.n_classes)
 
     def _tally(self, codes: Array, counts: Array) -> None:
         from crowdassay.engines.kernels.gpu_item import tally  # noqa: PLC0415  numba loads on first use
@@ -392,11 +395,6 @@ class GpuPlace(MemoryPlace):
         if gathered or reason is not None:
             return super().engine(gathered=gathered, announce=announce)
         return GpuEngine.of(self.labels, announce=announce)
-
-
-def _class_counts(layout: Layout, gold: Array | None) -> IntArray:
-    counts = np.asarray(to_host(layout.label_counts.sum(axis=0)))
-    return counts if gold is None else counts + np.bincount(to_host(gold[gold >= 0]), minlength=len(counts))
 
 
 def _launch_of(group: Group, n_values: int) -> tuple[bool, int, int, int]:
