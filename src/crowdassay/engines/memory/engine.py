@@ -185,11 +185,9 @@ class LocalEngine(ItemEngine):
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
         """Fit every item at the worker tables ``sigma`` and return the sums."""
-        if model.item is None:
-            return self._without_items(sigma, log_prior, weights)
         if self._has_weak_items(model):
             return sweep_weak_items(self, model, log_softmax(sigma), log_prior, weights, max(self.item_tolerance, item_tol))
-        return Sums(*self._solve(model, sigma, log_prior, weights))
+        return self._solve(model, sigma, log_prior, weights)
 
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
         """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
@@ -208,9 +206,7 @@ class LocalEngine(ItemEngine):
     ) -> tuple[Sums, FloatArray]:
         """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
         posterior = np.empty((self.n_items, self.n_classes))
-        if model.item is None:
-            return self._without_items(sigma, log_prior, weights, posterior), posterior
-        return Sums(*self._solve(model, sigma, log_prior, weights, posterior, steps)), posterior
+        return self._solve(model, sigma, log_prior, weights, posterior, steps), posterior
 
     def integrate(
         self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
@@ -300,12 +296,6 @@ class LocalEngine(ItemEngine):
             return cast(FloatArray, coordinates)
         return self._item_state(model).copy()
 
-    def _without_items(
-        self, sigma: FloatArray, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None = None
-    ) -> Sums:
-        log_p = log_softmax(sigma)
-        return self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
-
     def _item_state(self, model: Model) -> FloatArray:
         size = model.item.size if model.item else 0
         if self._state is None or self._state.shape[1] != size:
@@ -320,11 +310,13 @@ class LocalEngine(ItemEngine):
         weights: Weights,
         posterior: FloatArray | None = None,
         max_steps: int | None = None,
-    ) -> tuple[float, FloatArray, FloatArray]:
+    ) -> Sums:
+        data, basis = self.labels, model.item
+        if basis is None:
+            log_p = log_softmax(sigma)
+            return self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
         from crowdassay.engines.kernels import compiled  # noqa: PLC0415  numba loads on first use
 
-        data, basis = self.labels, model.item
-        assert basis is not None
         out = np.empty((0, self.n_classes)) if posterior is None else posterior
         # A last pass keeps what it finds even where sweeps start from zero.
         state = self._item_state(model) if self.warm or posterior is not None else np.empty((0, basis.size))
@@ -339,7 +331,7 @@ class LocalEngine(ItemEngine):
 
         with self._waiting("exp"):
             compiled.floored_exp(sigma, exp_sigma)
-        return self._run("solve", block)
+        return Sums(*self._run("solve", block))
 
     def _has_weak_items(self, model: Model) -> bool:
         """Whether items go without coordinates between sweeps, their tables staying small.
