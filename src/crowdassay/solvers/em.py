@@ -5,8 +5,8 @@ An M-step takes the expected counts of the workers' answers and returns their lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -97,42 +97,6 @@ class Trial:
     settings: Mapping[str, Any] = field(default_factory=dict)
     start: FloatArray | None = None
     notes: tuple[str, ...] = ()
-
-
-def fit_best_em(
-    engine: Engine,
-    trials: Iterable[Trial],
-    *,
-    estimate_prior: bool,
-    max_iter: int,
-    tol: float,
-    margin: float = 0.0,
-    progress: Progress | None = None,
-) -> tuple[Solution, Trial]:
-    """Run EM several times; return the solution of the highest objective, with the passes of all runs, and which run it was.
-
-    A later run must be better by ``margin`` of the objective: runs that end in the same place differ by rounding, which must
-    not choose between them.
-    """
-    best: tuple[Solution, Trial] | None = None
-    highest, done, votes = -np.inf, 0, at_vote_shares(engine)
-
-    def report(n_iter: int, objective: float) -> None:
-        if progress is not None:
-            progress(done + n_iter, objective)
-
-    for trial in trials:
-        found = fit_em(
-            engine, estimate_prior=estimate_prior, max_iter=max_iter, tol=tol, progress=report, update=trial.update,
-            start=trial.start, votes=votes,
-        )  # fmt: skip
-        done += found.n_iter
-        assert found.objective is not None
-        if best is None or found.objective > highest + margin * abs(highest):
-            best, highest = (found, trial), found.objective
-    assert best is not None
-    solution, chosen = best
-    return replace(solution, n_iter=done, settings=chosen.settings, notes=chosen.notes), chosen
 
 
 def at_vote_shares(engine: Engine) -> Counts:
