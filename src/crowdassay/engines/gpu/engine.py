@@ -141,11 +141,9 @@ class GpuEngine(ItemEngine):
         return gather_items(self.layout, self._gold, selection, self.n_classes, self.xp)
 
     def to_host(self, array: Array) -> FloatArray:
-        """Return an array in the machine's memory."""
         return to_host(array)
 
     def set_weights(self, weights: FloatArray) -> None:
-        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = self._in_groups(weights, np.float32)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
@@ -170,7 +168,6 @@ class GpuEngine(ItemEngine):
     def count(
         self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, posterior: FloatArray | None = None
     ) -> Counts:
-        """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
         seen = self.layout.label_counts
         by_label = self.xp.asarray(log_p).transpose(0, 2, 1)  # the true class last
         exact = log_odds(by_label)
@@ -227,13 +224,11 @@ class GpuEngine(ItemEngine):
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
-        """Fit every item at the worker tables ``sigma`` and return the sums."""
         return self._sweep(model, sigma, log_prior, weights, self.item_steps, None, item_tol)
 
     def sweep_items(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
     ) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
         module = np if isinstance(sigma, np.ndarray) else self.store.xp
         posterior = module.empty((self.n_items, self.n_classes))
         return self._sweep(model, sigma, log_prior, weights, steps, posterior), posterior
@@ -381,7 +376,6 @@ class GpuPlace(MemoryPlace):
 
     @property
     def engine_name(self) -> str:
-        """The name after ``--engine``."""
         return "gpu"
 
     def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
