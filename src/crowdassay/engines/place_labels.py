@@ -53,9 +53,8 @@ def place_labels(
         if reason := asked.refusal("spark"):
             raise ParameterError(reason)
         columns = {role: asked.columns[role] for role in ("item", "worker", "label")}
-        drops = asked.allow_drops
         held = encode_frame(
-            data, columns=columns, classes=asked.classes, gold=gold, worker_arrays=worker_arrays, allow_drops=drops
+            data, columns=columns, classes=asked.classes, gold=gold, worker_arrays=worker_arrays, allow_drops=asked.allow_drops
         )
         warn_of(held.report)
         return SparkPlace(held)

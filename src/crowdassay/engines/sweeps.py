@@ -86,14 +86,12 @@ class PlaceEngine(Engine):
         self.place, self.facts, self.announce = place, place.facts, announce
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
-        """Run an E-step with worker tables of log probabilities."""
         found = self._reduce(SweepTask(log_p, log_prior, weights, announce=self.announce))
         return Counts(found.objective, found.gradient, found.totals)
 
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
-        """Fit every item at the worker tables ``sigma`` and return the sums."""
         if model.item is None:
             log_p = log_softmax(sigma)
             return self.count(log_p, log_prior, weights).as_sums(log_p)
@@ -101,7 +99,6 @@ class PlaceEngine(Engine):
         return self._reduce(SweepTask(sigma, log_prior, weights, model, item_tol, weak_items, self.announce))
 
     def gather(self, selection: ItemSelection) -> Labels:
-        """Return the labels of a few items of all blocks."""
         return self.place.gather(selection).labels
 
     def _reduce(self, task: SweepTask) -> Sums:
@@ -128,11 +125,9 @@ class Blind(Engine):
         self._pair = [local_engine(labels) for labels in (free, known)]
 
     def gather(self, selection: ItemSelection) -> Labels:
-        """Return the labels of a few items."""
         return self.engine.gather(selection)
 
     def to_host(self, array: FloatArray) -> FloatArray:
-        """Return an array in the machine's memory."""
         return self.engine.to_host(array)
 
     def sweep(
@@ -142,7 +137,6 @@ class Blind(Engine):
         raise NotImplementedError("Only passes without item coordinates can be blind.")
 
     def count(self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE) -> Counts:
-        """Run an E-step with worker tables of log probabilities."""
         counted = self.engine.count(log_p, log_prior, weights)
         free, fixed = (one.count(self.to_host(log_p), self.to_host(log_prior), weights) for one in self._pair)
         return Counts(

@@ -275,8 +275,10 @@ class Estimator(Fittable, ABC):
         rows = None if is_spark(data) else wide_rows(data, {**self._read_alike(), "classes": result.facts.class_names})
         if rows is None:
             return None
-        posterior = rows.spread(self._predicted(rows.labels).posterior, result.posterior.mean(axis=0))
-        return posterior, decide_classes(posterior, result.decide, class_values(rows.labels)).argmax(axis=1)
+        labels, row, n_rows = rows
+        posterior = np.tile(result.posterior.mean(axis=0), (n_rows, 1))  # what is usual, for rows without a label
+        posterior[row] = self._predicted(labels).posterior
+        return posterior, decide_classes(posterior, result.decide, class_values(labels)).argmax(axis=1)
 
     def score(self, data: object, y: object) -> float:
         """Return the share of items that are labelled right: what scikit-learn's model selection maximises.

@@ -21,7 +21,7 @@ from crowdassay.labels.signatures import worker_ranks
 from crowdassay.results.parameters import check_choice, check_least, check_run, check_whole
 from crowdassay.results.result import Result
 from crowdassay.results.run import fit
-from crowdassay.solvers.em import Trial, dirichlet_prior, dirichlet_update, fit_best_em, free_tables
+from crowdassay.solvers.em import Trial, at_vote_shares, dirichlet_prior, dirichlet_update, fit_em, free_tables
 from crowdassay.solvers.solution import Progress, Solution, found
 
 OFF_DIAGONAL = tuple(10.0 ** (step / 5) for step in range(-5, 6))  # section 8.2 of the paper
@@ -50,26 +50,39 @@ class EMEstimator(Estimator):
         """Return the runs of EM, for most models one, its M-step; refuse parameters that make no sense."""
 
     def solve(self, engine: Engine, progress: Progress | None = None, start: FloatArray | None = None) -> Solution:
-        """Run EM from the vote shares, from the model's own start, or from worker tables of an earlier fit."""
+        """Run EM from the vote shares, from the model's own starts, or from worker tables of an earlier fit; keep the best run.
+
+        A later run must be better by ``margin`` of the objective: runs that end in the same place differ by rounding, which
+        must not choose between them.
+        """
         prior = getattr(self, "prior", "uniform")
         check_choice("prior", prior, ("uniform", "estimated"))
         check_run(self.max_iter, self.tol)
         if self.needs_memory() is not None:
             self._local(engine)
         trials = self._trials(engine)
-        solution, trial = fit_best_em(
-            engine,
-            trials if start is None else [replace(trial, start=start) for trial in trials],
-            estimate_prior=prior == "estimated",
-            max_iter=self.max_iter,
-            tol=self.tol,
-            margin=self.margin,
-            progress=progress,
-        )
-        asked = {
-            name: value for name, value in self.get_params().items() if name not in ("max_iter", "tol", "threads", "decide")
-        }
-        return self._finish(replace(solution, settings=trial.settings or asked), trial, engine)
+        best: tuple[Solution, Trial] | None = None
+        highest, done, votes = -np.inf, 0, at_vote_shares(engine)
+
+        def report(n_iter: int, objective: float) -> None:
+            if progress is not None:
+                progress(done + n_iter, objective)
+
+        for trial in trials:
+            run = fit_em(
+                engine, estimate_prior=prior == "estimated", max_iter=self.max_iter, tol=self.tol, progress=report,
+                update=trial.update, start=trial.start if start is None else start, votes=votes,
+            )  # fmt: skip
+            done += run.n_iter
+            assert run.objective is not None
+            if best is None or run.objective > highest + self.margin * abs(highest):
+                best, highest = (run, trial), run.objective
+        assert best is not None
+        solution, chosen = best
+        kept_out = ("max_iter", "tol", "threads", "decide")
+        asked = {name: value for name, value in self.get_params().items() if name not in kept_out}
+        solution = replace(solution, n_iter=done, settings=chosen.settings or asked, notes=chosen.notes)
+        return self._finish(solution, chosen, engine)
 
     def _finish(self, solution: Solution, trial: Trial, engine: Engine) -> Solution:
         """Return the solution with whatever else the best run has found."""
@@ -274,19 +287,21 @@ class SpectralDawidSkene(EMEstimator):
 
 def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: int) -> FloatArray | None:
     """Return first confusion tables (n_workers, n_classes, n_classes), or None where the moments do not determine any."""
-    group = split_workers(labels)
-    shares = group_shares(labels, group)
+    n_items, n_classes, group = labels.n_items, labels.n_classes, split_workers(labels)
+    cells = (group[labels.worker] * n_items + labels.label_item) * n_classes + labels.label
+    votes = np.bincount(cells, minlength=3 * n_items * n_classes).reshape(3, n_items, n_classes)
+    shares = votes / np.maximum(votes.sum(axis=2, keepdims=True), 1)  # of each group, zero where it gave no label
     complete = shares.sum(axis=2).min(axis=0) > 0
-    if complete.sum() <= labels.n_classes:
+    if complete.sum() <= n_classes:
         return None
     views = shares[:, complete]
-    means, weights = np.empty((3, labels.n_classes, labels.n_classes)), np.empty((3, labels.n_classes))
+    means, weights = np.empty((3, n_classes, n_classes)), np.empty((3, n_classes))
     for g in range(3):
         pair = group_means(views[(g + 1) % 3], views[(g + 2) % 3], views[g], generator, restarts)
         if pair is None:
             return None
         means[g], weights[g] = pair
-    tables = np.empty((labels.n_workers, labels.n_classes, labels.n_classes))
+    tables = np.empty((labels.n_workers, n_classes, n_classes))
     for g in range(3):
         others = [h for h in range(3) if h != g]
         moments = observed_counts(labels, shares[others].mean(axis=0)).transpose(0, 2, 1)  # by observed class, then share
@@ -294,7 +309,7 @@ def spectral_tables(labels: Labels, generator: np.random.Generator, restarts: in
         solved = (moments @ np.linalg.pinv(mixture)).transpose(0, 2, 1)
         tables[group == g] = solved[group == g]
     scale = tables.sum(axis=(1, 2), keepdims=True)  # moments are sums over the worker's labels
-    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * labels.n_classes, LEAST_MOMENT)
+    tables = np.maximum(tables / np.where(scale > 0, scale, 1.0) * n_classes, LEAST_MOMENT)
     return np.asarray(tables / tables.sum(axis=2, keepdims=True))
 
 
@@ -304,14 +319,6 @@ def split_workers(labels: Labels) -> IntArray:
     group = np.empty(labels.n_workers, np.int64)
     group[np.lexsort((worker_ranks(labels), -n_labels))] = np.arange(labels.n_workers) % 3
     return group
-
-
-def group_shares(labels: Labels, group: IntArray) -> FloatArray:
-    """Return each group's vote shares on every item, zero where it gave no label; shape (3, n_items, n_classes)."""
-    n_items, n_classes = labels.n_items, labels.n_classes
-    cells = (group[labels.worker] * n_items + labels.label_item) * n_classes + labels.label
-    votes = np.bincount(cells, minlength=3 * n_items * n_classes).reshape(3, n_items, n_classes)
-    return votes / np.maximum(votes.sum(axis=2, keepdims=True), 1)
 
 
 def group_means(

@@ -251,7 +251,16 @@ class MinimaxEntropy(Estimator):
             flat = np.zeros(engine.n_classes)
             solution = fit_profiled(engine, model, flat, progress=progress, **self._run(engine, model, start))
         assert solution.model is not None
-        return replace(solution, settings=self._settings(solution.model))
+        alpha, beta = solution.model.alpha, solution.model.beta if solution.model.item else None
+        gamma = alpha / engine.n_classes**2 if self.gamma is None else self.gamma
+        settings = {
+            "structure": structure_name(self.structure),
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": gamma if self.alpha is None and self.beta is None else None,  # none where penalties were given themselves
+            "solver": self._solver(),
+        }
+        return replace(solution, settings=settings)
 
     def _choose_gamma(
         self, labels: Labels, truth: np.ndarray | None, announce: Announce | None
@@ -317,17 +326,6 @@ class MinimaxEntropy(Estimator):
         """Whether the fit itself learns gamma or the prior."""
         check_choice("prior", self.prior, ("uniform", "learned"))
         return self.prior == "learned" or (self.gamma == "learned" and self.alpha is None)
-
-    def _settings(self, model: Model) -> dict[str, Any]:
-        """Return what was asked for and what it came to; there is no gamma where the penalties were given by themselves."""
-        gamma = model.alpha / model.worker.n_classes**2 if self.gamma is None else self.gamma
-        return {
-            "structure": structure_name(self.structure),
-            "alpha": model.alpha,
-            "beta": model.beta if model.item else None,
-            "gamma": gamma if self.alpha is None and self.beta is None else None,
-            "solver": self._solver(),
-        }
 
     def _solve_items(self, labels: Labels) -> tuple[FloatArray, FloatArray | None, FloatArray | None]:
         fitted = self._fitted()

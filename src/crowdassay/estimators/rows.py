@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.arrays import FloatArray, IntArray
+from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError
-from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.files import assemble
 from crowdassay.labels.frames import three_columns, wide_cells
 from crowdassay.labels.labels import Labels
@@ -22,33 +21,11 @@ from crowdassay.labels.values import counted
 from crowdassay.read_options import ReadOptions
 
 
-@dataclass(frozen=True, eq=False)
-class WideRows:
-    """The rows of a wide frame or matrix.
+def wide_rows(data: object, reading: dict[str, Any]) -> tuple[Labels, IntArray, int] | None:
+    """Return the labels of a wide frame or matrix, the row of each item (n_items,), and the number of rows.
 
-    Attributes
-    ----------
-    labels : Labels
-        Items are rows, named by their numbers; those without a label are not among them.
-    row : ndarray of int, shape (n_items,)
-        The row of each item.
-    n_rows : int
+    Rows without a label are no items. None of data that are not wide.
     """
-
-    labels: Labels
-    row: IntArray
-    n_rows: int
-
-    def spread(self, values: FloatArray, otherwise: FloatArray) -> FloatArray:
-        """Return the values of items (n_items, ...) by row, (n_rows, ...), and ``otherwise`` (...) for rows without a label."""
-        whole = np.empty((self.n_rows, *values.shape[1:]), values.dtype)
-        whole[:] = otherwise
-        whole[self.row] = values
-        return whole
-
-
-def wide_rows(data: object, reading: dict[str, Any]) -> WideRows | None:
-    """Return the labels of a wide frame or matrix by its rows; None of data that are not wide."""
     asked = ReadOptions.of(reading)
     if isinstance(data, Labels | str | Path) or (taken := wide_cells(data, asked)) is None:
         return None
@@ -56,7 +33,7 @@ def wide_rows(data: object, reading: dict[str, Any]) -> WideRows | None:
     numbered = replace(cells, items=pa.array(range(len(cells.items))))
     labels = assemble(numbered.rows(asked), asked, source="the rows", frame=frame, name="wide")
     warn_of(labels.report)
-    return WideRows(labels, np.asarray(labels.items.to_pylist(), np.int64), len(cells.items))
+    return labels, np.asarray(labels.items.to_pylist(), np.int64), len(cells.items)
 
 
 def row_truth(data: object, y: object, asked: ReadOptions) -> Any:
@@ -67,22 +44,18 @@ def row_truth(data: object, y: object, asked: ReadOptions) -> Any:
     """
     if isinstance(y, str | Path | Mapping) or as_narwhal(y) is not None:
         return y
-    items, values = row_items(data, asked), sequence_column(y, "label")
+    if isinstance(data, Labels | str | Path):
+        items = data.items if isinstance(data, Labels) else None
+    elif (wide := wide_cells(data, asked)) is not None:
+        items = wide[0].items
+    else:
+        columns = frame_columns(data, ("item",), asked.columns)
+        items = columns[0][0] if columns else three_columns(data)[0]
+    values = sequence_column(y, "label")
     if items is None or len(items) != len(values):
         rows = "a file" if items is None else counted(len(items), "row")
         raise DataError(
-            f"{counted(len(values), 'true class was', 'true classes were')} given for {rows}; give one for each row, or "
-            "item and "
-            "label."
+            f"{counted(len(values), 'true class was', 'true classes were')} given for {rows}; give one for each row, or item "
+            "and label."
         )
     return pa.table({"item": items, "label": values})
-
-
-def row_items(data: object, asked: ReadOptions) -> ArrowColumn | None:
-    """Return the item of every row of a frame or matrix, or of every label of a triple; None where rows are not told apart."""
-    if isinstance(data, Labels | str | Path):
-        return data.items if isinstance(data, Labels) else None
-    if (wide := wide_cells(data, asked)) is not None:
-        return wide[0].items
-    columns = frame_columns(data, ("item",), asked.columns)
-    return columns[0][0] if columns else three_columns(data)[0]

@@ -123,12 +123,15 @@ class GLAD(ScaledEstimator):
         if self.confusion:
             tables = mode.theta.reshape(-1, n_classes, n_classes)
             counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
-            right = partial(table_accuracy, tables)
-            return scaled_solution(engine.labels, mode, tables, counts, right, settings, method="glad-confusion")
+            mean = partial(table_accuracy, tables)
+            return scaled_solution(engine.labels, mode, tables, counts, mean, settings, method="glad-confusion")
         ability, tables = mode.theta[:, 0], mode.theta[:, :, None] * np.eye(n_classes)
         counts = ability_counts(engine.labels, ability, mode.log_scale, mode.posterior)
         lead = float(np.log(n_classes - 1))  # wrong answers share what is left
-        right = partial(ability_accuracy, ability, n_classes)
+
+        def right(log_scale: float) -> FloatArray:
+            return np.full(n_classes, scipy.special.expit(ability * np.exp(log_scale)).mean())
+
         return scaled_solution(engine.labels, mode, tables, counts, right, settings, lead=lead)
 
     def _mean(self, labels: Labels) -> FloatArray:
@@ -175,11 +178,6 @@ class TableLikelihood:
         each = (posterior[labels.label_item] * spread[labels.worker]).sum(axis=1)
         items = np.asarray(squares * np.bincount(labels.label_item, each, labels.n_items), float)
         return (given[:, :, None] * p * (1.0 - p)).reshape(theta.shape), items
-
-
-def ability_accuracy(ability: FloatArray, n_classes: int, log_scale: float) -> FloatArray:
-    """Return the workers' mean probability of a right answer, the same for all classes, shape (n_classes,)."""
-    return np.full(n_classes, scipy.special.expit(ability * np.exp(log_scale)).mean())
 
 
 def ability_counts(labels: Labels, ability: FloatArray, log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
@@ -248,7 +246,7 @@ class LatentTraitAnalysis(ScaledEstimator):
         return ScaledProblem(engine.labels, likelihood, prior_mean(engine.n_classes), self.easiness)
 
     def _solution(self, engine: LocalEngine, mode: Mode) -> Solution:
-        tables = threshold_tables(mode.theta, absent_answers(engine))
+        tables = threshold_tables(mode.theta, engine.class_counts == 0)
         counts = expected_counts(engine, tables, mode.log_scale, mode.posterior)
         settings = {"discrimination": self.discrimination, "easiness": self.easiness}
         return scaled_solution(engine.labels, mode, tables, counts, partial(table_accuracy, tables), settings)
@@ -267,7 +265,7 @@ class ThresholdLikelihood:
 
     def __init__(self, engine: LocalEngine, log_prior: FloatArray | None = None, *, discrimination: bool) -> None:
         self.engine, self.log_prior, self.discrimination = engine, log_prior, discrimination
-        self.absent = absent_answers(engine)
+        self.absent = engine.class_counts == 0  # without a label or a known item nobody knows how often workers answer so
 
     def __call__(self, theta: FloatArray, log_scale: FloatArray, weights: Weights) -> ScaledSums:
         tables = threshold_tables(theta, self.absent)
@@ -287,11 +285,6 @@ def prior_mean(n_classes: int) -> FloatArray:
     [0.0, 0.5, 1.5, 2.5]
     """
     return np.concatenate([[0.0], np.arange(1, n_classes) - 0.5])
-
-
-def absent_answers(engine: LocalEngine) -> BoolArray:
-    """Return the classes without a label or a known item, shape (n_classes,): nobody knows how often workers answer so."""
-    return engine.class_counts == 0
 
 
 def threshold_tables(theta: FloatArray, absent: BoolArray | None = None) -> FloatArray:
@@ -321,14 +314,19 @@ def scaled_solution(
     """Return the solution at a mode, from the workers' tables and expected answers (n_workers, n_classes, n_classes).
 
     ``right`` takes a log scale and returns the mean share of right answers by true class (n_classes,); ``lead`` is added to the
-    diagonal of a scaled table before the softmax.
+    diagonal of a scaled table before the softmax. An item's difficulty is the probability that a worker drawn at random gets it
+    wrong: all workers for all items, so that items seen by different workers can be compared. The share of right answers is
+    smooth, and interpolated between some points.
     """
+    grid = np.linspace(mode.log_scale.min(), mode.log_scale.max(), CURVE_POINTS)
+    curves = np.array([right(float(point)) for point in grid])
+    shares = np.stack([np.interp(mode.log_scale, grid, curve) for curve in curves.T], axis=1)
     predict = found(
         labels,
         mode.posterior,
         expected,
         phi=mode.log_scale[:, None],
-        difficulty=item_difficulty(right, mode.log_scale, mode.posterior),
+        difficulty=np.asarray(1.0 - np.einsum("jc,jc->j", mode.posterior, shares)),
         pairs=partial(pair_log_p, tables, mode.log_scale, lead),
     )
     return Solution(
@@ -342,18 +340,6 @@ def expected_counts(engine: LocalEngine, tables: FloatArray, log_scale: FloatArr
     log_prior = without_absent(np.zeros(engine.n_classes), engine)
     residual = engine.scaled(tables, log_scale, log_prior=log_prior, plain=True).gradient
     return np.maximum(observed_counts(engine.labels, posterior) - residual, 0.0)
-
-
-def item_difficulty(right: Callable[[float], FloatArray], log_scale: FloatArray, posterior: FloatArray) -> FloatArray:
-    """Return the probability that a worker drawn at random gets each item wrong, shape (n_items,).
-
-    All workers for all items, so that items seen by different workers can be compared. ``right`` takes a log scale and returns
-    the share of right answers by true class (n_classes,); it is smooth, and interpolated between some points.
-    """
-    grid = np.linspace(log_scale.min(), log_scale.max(), CURVE_POINTS)
-    curves = np.array([right(float(point)) for point in grid])
-    shares = np.stack([np.interp(log_scale, grid, curve) for curve in curves.T], axis=1)
-    return np.asarray(1.0 - np.einsum("jc,jc->j", posterior, shares))
 
 
 def table_accuracy(tables: FloatArray, log_scale: float) -> FloatArray:

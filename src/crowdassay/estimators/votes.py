@@ -14,6 +14,7 @@ from crowdassay.estimators.base import Estimator, match_rows
 from crowdassay.labels.labels import Labels, gold_votes, shares, with_known
 from crowdassay.labels.record import find_winners
 from crowdassay.results.parameters import check_least, check_run, check_whole
+from crowdassay.solvers.assay.gold import score_workers
 from crowdassay.solvers.solution import ByVotes, Progress, Solution, found
 
 
@@ -34,9 +35,7 @@ def weighted_shares(labels: Labels, skills: FloatArray) -> FloatArray:
 
 def share_right(labels: Labels, truth: IntArray) -> FloatArray:
     """Return the share of each worker's labels that are the class (n_items,) of their item, NaN where none is known."""
-    known = truth[labels.label_item] >= 0
-    right = np.bincount(labels.worker, known & (labels.label == truth[labels.label_item]), labels.n_workers)
-    count = np.bincount(labels.worker, known, labels.n_workers)
+    count, right = score_workers(labels, truth).T
     return np.where(count > 0, right / np.maximum(count, 1), np.nan)
 
 

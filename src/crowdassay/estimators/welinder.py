@@ -98,7 +98,7 @@ class Welinder(Estimator):
         one = scipy.special.ndtr(self.positions_ @ self.directions_.mean(axis=0) - self.thresholds_.mean())
         difficulty = posterior[:, 0] * one + posterior[:, 1] * (1.0 - one)
         return Solution(
-            found(labels, posterior, self._expected(labels, posterior), phi=self.positions_, difficulty=difficulty),
+            found(labels, posterior, self._expected(problem, posterior), phi=self.positions_, difficulty=difficulty),
             log_prior=np.log([0.5, 0.5]),
             objective=objective,
             history=tuple(history),
@@ -107,15 +107,13 @@ class Welinder(Estimator):
             settings={"dimension": self.dimension, "spread": self.spread, "starts": starts, "seed": self.seed},
         )
 
-    def _expected(self, labels: Labels, posterior: FloatArray) -> FloatArray:
+    def _expected(self, problem: PlanesProblem, posterior: FloatArray) -> FloatArray:
         """Sum what each worker would say over the items that worker labelled, shape (n_workers, 2, 2)."""
-        item, worker = labels.label_item, labels.worker
+        item, worker = problem.labels.label_item, problem.labels.worker
         margin = np.einsum("nd,nd->n", self.directions_[worker], self.positions_[item]) - self.thresholds_[worker]
         says = np.column_stack([scipy.special.ndtr(-margin), scipy.special.ndtr(margin)])
         cells = (posterior[item][:, :, None] * says[:, None, :]).reshape(-1, 4)
-        places = (worker, np.arange(len(worker)))
-        by_worker = scipy.sparse.csr_array((np.ones(len(worker)), places), shape=(labels.n_workers, len(worker)))
-        return np.asarray((by_worker @ cells).reshape(-1, 2, 2))
+        return np.asarray((problem.by_worker @ cells).reshape(-1, 2, 2))
 
     def _predict_proba(self, labels: Labels) -> FloatArray:
         fitted = self._fitted().labels
@@ -137,10 +135,9 @@ class PlanesProblem:
     ) -> None:
         self.labels, self.dimension, self.spread, self.workers = labels, dimension, spread, workers
         self.sign = label_signs(labels, Welinder.method)
-        self.worker, order = labels.worker, np.arange(labels.n_labels)
-        ones, shape = np.ones(labels.n_labels), (labels.n_items, labels.n_labels)
+        order, ones, shape = np.arange(labels.n_labels), np.ones(labels.n_labels), (labels.n_items, labels.n_labels)
         self.by_item = scipy.sparse.csr_array((ones, order, labels.starts), shape=shape)
-        self.by_worker = scipy.sparse.csr_array((ones, (self.worker, order)), shape=(labels.n_workers, labels.n_labels))
+        self.by_worker = scipy.sparse.csr_array((ones, (labels.worker, order)), shape=(labels.n_workers, labels.n_labels))
         self.n_free = labels.n_items * dimension + (0 if workers else labels.n_workers * (dimension + 1))
 
     def split(self, flat: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -165,7 +162,7 @@ class PlanesProblem:
     def evaluate(self, flat: FloatArray) -> tuple[float, FloatArray]:
         """Return the log posterior up to a constant and its gradient at ``flat`` (n_free,)."""
         positions, directions, thresholds = self.split(flat)
-        item, worker = self.labels.label_item, self.worker
+        item, worker = self.labels.label_item, self.labels.worker
         margin = np.einsum("nd,nd->n", directions[worker], positions[item]) - thresholds[worker]
         log_chance = scipy.special.log_ndtr(self.sign * margin)
         slope = self.sign * np.exp(-0.5 * margin**2 - log_chance) / np.sqrt(2.0 * np.pi)

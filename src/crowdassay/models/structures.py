@@ -22,7 +22,7 @@ from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.statistics import connected_parts
 
-ALIKE = 1e-10  # scales of axes, for the largest, that differ by less are equal; and those below it are none
+EQUAL_SCALES = 1e-10  # share of the largest scale by which equal ones may differ, and below which there is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ def _visible(
     key = (flat.shape, flat.tobytes())
     if key not in known:
         left, scale, _ = np.linalg.svd(flat, full_matrices=False)
-        rank = int((scale > ALIKE * max(scale[0], 1.0)).sum())
+        rank = int((scale > EQUAL_SCALES * max(scale[0], 1.0)).sum())
         known[key] = _same_everywhere(left[:, :rank], scale[:rank]).reshape(len(members), n_classes, rank)
     return known[key]
 
@@ -163,7 +163,7 @@ def _same_everywhere(axes: FloatArray, scale: FloatArray) -> FloatArray:
     Axes of equal scale span a space in which any others would do, and libraries return those that suit the processor. So the
     space's projections of the unit vectors, in order, are made orthogonal instead.
     """
-    first = np.flatnonzero(np.diff(scale, prepend=np.inf) < -ALIKE * scale[0])
+    first = np.flatnonzero(np.diff(scale, prepend=np.inf) < -EQUAL_SCALES * scale[0])
     chosen = []
     for start, end in zip(first, [*first[1:], len(scale)], strict=True):
         space = axes[:, start:end]

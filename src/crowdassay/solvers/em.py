@@ -5,8 +5,8 @@ An M-step takes the expected counts of the workers' answers and returns their lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -97,42 +97,6 @@ class Trial:
     settings: Mapping[str, Any] = field(default_factory=dict)
     start: FloatArray | None = None
     notes: tuple[str, ...] = ()
-
-
-def fit_best_em(
-    engine: Engine,
-    trials: Iterable[Trial],
-    *,
-    estimate_prior: bool,
-    max_iter: int,
-    tol: float,
-    margin: float = 0.0,
-    progress: Progress | None = None,
-) -> tuple[Solution, Trial]:
-    """Run EM several times; return the solution of the highest objective, with the passes of all runs, and which run it was.
-
-    A later run must be better by ``margin`` of the objective: runs that end in the same place differ by rounding, which must
-    not choose between them.
-    """
-    best: tuple[Solution, Trial] | None = None
-    highest, done, votes = -np.inf, 0, at_vote_shares(engine)
-
-    def report(n_iter: int, objective: float) -> None:
-        if progress is not None:
-            progress(done + n_iter, objective)
-
-    for trial in trials:
-        found = fit_em(
-            engine, estimate_prior=estimate_prior, max_iter=max_iter, tol=tol, progress=report, update=trial.update,
-            start=trial.start, votes=votes,
-        )  # fmt: skip
-        done += found.n_iter
-        assert found.objective is not None
-        if best is None or found.objective > highest + margin * abs(highest):
-            best, highest = (found, trial), found.objective
-    assert best is not None
-    solution, chosen = best
-    return replace(solution, n_iter=done, settings=chosen.settings, notes=chosen.notes), chosen
 
 
 def at_vote_shares(engine: Engine) -> Counts:
@@ -253,23 +217,19 @@ def dirichlet_update(diagonal: float, off_diagonal: float) -> MStep:
     In place of a log prior density it returns minus the divergence from the prior, which makes the objective of
     `fit_em` the mean-field bound.
     """
-    from scipy.special import digamma  # noqa: PLC0415  slow to load, seldom needed
+    from scipy.special import digamma, gammaln  # noqa: PLC0415  slow to load, seldom needed
+
+    def log_beta(rows: FloatArray) -> FloatArray:
+        return np.asarray(gammaln(rows).sum(axis=-1) - gammaln(rows.sum(axis=-1)))
 
     def update(counts: FloatArray) -> tuple[FloatArray, float]:
         prior = dirichlet_prior(counts.shape[1], diagonal, off_diagonal)
         parameters = prior + counts
         log_p = digamma(parameters) - digamma(parameters.sum(axis=2, keepdims=True))
-        divergence = np.sum(counts * log_p) - np.sum(_log_beta(parameters)) + len(counts) * np.sum(_log_beta(prior))
+        divergence = np.sum(counts * log_p) - np.sum(log_beta(parameters)) + len(counts) * np.sum(log_beta(prior))
         return log_p, -float(divergence)
 
     return update
-
-
-def _log_beta(rows: FloatArray) -> FloatArray:
-    """Return the logarithm of the multivariate beta function over the last axis."""
-    from scipy.special import gammaln  # noqa: PLC0415  slow to load, seldom needed
-
-    return np.asarray(gammaln(rows).sum(axis=-1) - gammaln(rows.sum(axis=-1)))
 
 
 class KnowingUpdate:

@@ -65,7 +65,9 @@ def fit_empirical(
         if prior:
             log_prior = learned_prior(items.posterior)
         if penalties:
-            alpha = learned_penalty(model, solution.sigma, worker_classes(engine, items.posterior))
+            labels = engine.labels
+            by_class = [np.bincount(labels.worker, q[labels.label_item], labels.n_workers) for q in items.posterior.T]
+            alpha = learned_penalty(model, solution.sigma, np.stack(by_class, axis=1))
             model = replace(model, alpha=alpha, beta=model.beta * alpha / model.alpha)
         moved = max(abs(np.log(model.alpha / old.alpha)), float(np.abs(np.ptp(log_prior - old_prior))))
         if moved < EMPIRICAL_CHANGE or n_iter >= max_iter:
@@ -78,14 +80,6 @@ def learned_prior(posterior: FloatArray) -> FloatArray:
     """Return the log class prior that posteriors (n_items, n_classes) speak for, one item added to each class."""
     totals = posterior.sum(axis=0) + 1.0
     return np.asarray(np.log(totals / totals.sum()))
-
-
-def worker_classes(engine: ItemEngine, posterior: FloatArray) -> FloatArray:
-    """Return how many labels of each worker are for items of each class, shape (n_workers, n_classes)."""
-    data = engine.labels
-    return np.stack(
-        [np.bincount(data.worker, weights=q[data.label_item], minlength=engine.n_workers) for q in posterior.T], axis=1
-    )
 
 
 def learned_penalty(model: Model, sigma: FloatArray, n: FloatArray) -> float:

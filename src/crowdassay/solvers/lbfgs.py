@@ -156,7 +156,10 @@ def maximise(
         if line.gradient is None:
             return point, value, (*history, value), n_iter, line.at_top
         ahead = line.gradient * scales
-        _remember(pairs, line.length * direction, gradient - ahead)
+        moved, change = line.length * direction, gradient - ahead
+        curvature = float(moved @ change)
+        if curvature > 1e-10 * np.sqrt(float(moved @ moved) * float(change @ change)):  # else the function curves upwards
+            pairs.append((moved, change, curvature))
         converged = brought_little(value, line.value, tol) or bool(abs(ahead).max() < FLAT_SLOPE)
         point, value, gradient = line.point, line.value, ahead
         history.append(value)
@@ -195,13 +198,6 @@ def _search(function: Function, point: FloatArray, move: FloatArray, value: floa
 def memory_for(start: FloatArray) -> deque[Pair]:
     """Return an empty memory of steps, as many as there is room for."""
     return deque(maxlen=max(2, min(MEMORY_PAIRS, MEMORY_NUMBERS // (2 * max(len(start), 1)))))
-
-
-def _remember(pairs: deque[Pair], step: FloatArray, change: FloatArray) -> None:
-    """Keep a step and how it changed the gradient, unless the function curves upwards there."""
-    curvature = float(step @ change)
-    if curvature > 1e-10 * np.sqrt(float(step @ step) * float(change @ change)):
-        pairs.append((step, change, curvature))
 
 
 def _direction(gradient: FloatArray, pairs: deque[Pair]) -> FloatArray:

@@ -1,8 +1,11 @@
+import json
+from importlib.resources import files
+
 import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from crowdassay.models.assay.constants import MOST_WRONG, default_constants, read_file, settled_from
+from crowdassay.models.assay.constants import MOST_WRONG, default_constants, settled_from
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.4, 0.7, 1.5])
@@ -19,9 +22,10 @@ def test_the_farther_datasets_are_off_the_surer_a_label_must_be():
 
 
 def test_the_shipped_constants_say_where_they_come_from():
-    learned = read_file()["learned"]
+    shipped = json.loads(files("crowdassay.models.assay").joinpath("constants.json").read_text(encoding="utf-8"))
+    learned = shipped["learned"]
     assert learned["by"] == "python benchmarks/learn_default.py"
     assert learned["groups"] >= 40
     assert len(set(learned["datasets"])) >= 85
-    assert set(read_file()["constants"]) == set(default_constants().as_dict())
+    assert set(shipped["constants"]) == set(default_constants().as_dict())
     assert 0.95 < default_constants().settled < 1

@@ -38,20 +38,16 @@ class FilesPlace(Place):
 
     @property
     def facts(self) -> Facts:
-        """What is known of the labels."""
         return self.spool
 
     @property
     def truth_counts(self) -> dict[str, int] | None:
-        """How many items of the truth have labels, and how many have none."""
         return self.spool.truth
 
     def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
-        """Return an engine that sweeps these labels."""
         return PlaceEngine(self, announce=announce)
 
     def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
-        """Call a task with every block and join what it returns, in order."""
         spare = 0 if names else 1  # tasks that need names hold more of each block, and more comes back
         return reduce(
             lambda one, other: one.join(other), self._each(lambda number: task(self._block(number, names)), spare=spare)

@@ -113,9 +113,12 @@ class GpuEngine(ItemEngine):
             xp, self._tally, self.store.keep, worker, label, starts, n_workers, n_classes, MOST_THREAD_LABELS
         )
         known = None if gold is None or not bool((gold >= 0).any()) else gold
+        class_counts = np.asarray(to_host(self.layout.label_counts.sum(axis=0)))
+        if known is not None:
+            class_counts = class_counts + np.bincount(to_host(known[known >= 0]), minlength=n_classes)
         self.facts: Facts = _ArrayFacts(
             n_items, len(worker), longest, 0 if known is None else int((known >= 0).sum()), pa.nulls(n_workers),
-            pa.nulls(n_classes), to_host(self.layout.label_counts.sum(axis=1)), _class_counts(self.layout, known),
+            pa.nulls(n_classes), to_host(self.layout.label_counts.sum(axis=1)), class_counts,
         )  # fmt: skip
         self._most = int(self.worker_counts.max())
         self._gold = None if known is None else self._in_groups(known, np.int16)
@@ -138,11 +141,9 @@ class GpuEngine(ItemEngine):
         return gather_items(self.layout, self._gold, selection, self.n_classes, self.xp)
 
     def to_host(self, array: Array) -> FloatArray:
-        """Return an array in the machine's memory."""
         return to_host(array)
 
     def set_weights(self, weights: FloatArray) -> None:
-        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = self._in_groups(weights, np.float32)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
@@ -167,7 +168,6 @@ class GpuEngine(ItemEngine):
     def count(
         self, log_p: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, posterior: FloatArray | None = None
     ) -> Counts:
-        """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
         seen = self.layout.label_counts
         by_label = self.xp.asarray(log_p).transpose(0, 2, 1)  # the true class last
         exact = log_odds(by_label)
@@ -224,13 +224,11 @@ class GpuEngine(ItemEngine):
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
-        """Fit every item at the worker tables ``sigma`` and return the sums."""
         return self._sweep(model, sigma, log_prior, weights, self.item_steps, None, item_tol)
 
     def sweep_items(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
     ) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
         module = np if isinstance(sigma, np.ndarray) else self.store.xp
         posterior = module.empty((self.n_items, self.n_classes))
         return self._sweep(model, sigma, log_prior, weights, steps, posterior), posterior
@@ -332,7 +330,7 @@ class GpuEngine(ItemEngine):
         """Which items each worker has labelled; only where all labels are on the GPU."""
         if not isinstance(self.store, OnGpu):
             return None
-        return list_items(self.xp, self.layout, self.layout.code_counts, self.n_classes)
+        return list_items(self.xp, self.layout, self.n_classes)
 
     def _tally(self, codes: Array, counts: Array) -> None:
         from crowdassay.engines.kernels.gpu_item import tally  # noqa: PLC0415  numba loads on first use
@@ -378,7 +376,6 @@ class GpuPlace(MemoryPlace):
 
     @property
     def engine_name(self) -> str:
-        """The name after ``--engine``."""
         return "gpu"
 
     def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
@@ -392,11 +389,6 @@ class GpuPlace(MemoryPlace):
         if gathered or reason is not None:
             return super().engine(gathered=gathered, announce=announce)
         return GpuEngine.of(self.labels, announce=announce)
-
-
-def _class_counts(layout: Layout, gold: Array | None) -> IntArray:
-    counts = np.asarray(to_host(layout.label_counts.sum(axis=0)))
-    return counts if gold is None else counts + np.bincount(to_host(gold[gold >= 0]), minlength=len(counts))
 
 
 def _launch_of(group: Group, n_values: int) -> tuple[bool, int, int, int]:

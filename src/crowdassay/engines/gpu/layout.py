@@ -306,8 +306,8 @@ class Listing:
         launch(make_collector(n_classes), blocks, LISTING_THREADS, 0, None, *arguments)
 
 
-def list_items(xp: ModuleType, layout: Layout, by_code: Array, n_classes: int) -> Listing | None:
-    """List the items of every code, whose labels were counted (n_codes,); None where it does not pay or does not fit."""
+def list_items(xp: ModuleType, layout: Layout, n_classes: int) -> Listing | None:
+    """List the items of every code; None where it does not pay or does not fit."""
     from crowdassay.engines.kernels.gpu_item import list_items as fill  # noqa: PLC0415  numba loads on first use
 
     firsts = np.append(0, np.cumsum([group.n_items for group in layout.groups]))
@@ -315,13 +315,13 @@ def list_items(xp: ModuleType, layout: Layout, by_code: Array, n_classes: int) -
     too_large = n_items >= MOST_LISTED_ITEMS or 4 * (n_labels + length * n_items) > free_memory() // 2
     if n_classes < LEAST_LISTED_CLASSES or too_large:
         return None
-    bounds = xp.append(xp.cumsum(by_code), n_labels)
+    bounds = xp.append(xp.cumsum(layout.code_counts), n_labels)
     listed = xp.empty(n_labels, np.uint32)
     for group, first in zip(layout.groups, firsts[:-1], strict=True):
         blocks = max(1, min(LISTING_BLOCKS, -(-group.codes.size // LISTING_THREADS)))
         where = group.length, group.n_items, int(first), for_kernels(bounds), for_kernels(listed)
         launch(fill, blocks, LISTING_THREADS, 0, None, for_kernels(group.codes), for_kernels(group.starts), *where)
-    mean = n_labels / max(int((by_code > 0).sum()), 1)
+    mean = n_labels / max(int((layout.code_counts > 0).sum()), 1)
     lanes = int(np.clip(2 ** np.round(np.log2(max(mean / THREAD_LABELS, 1.0))), 1, MOST_LANES))
     return Listing(bounds, listed, tuple(map(int, firsts[:-1])), xp.empty(length * n_items, np.float32), lanes)
 

@@ -98,11 +98,9 @@ class LocalEngine(ItemEngine):
         self._pool = ThreadPoolExecutor(self.threads)  # starts threads when they are needed
 
     def gather(self, selection: ItemSelection) -> Labels:
-        """Return the labels of a few items."""
         return selection.take(self.labels)
 
     def set_weights(self, weights: FloatArray) -> None:
-        """Keep class weights (n_items, n_classes) for sweeps with `Weights.GIVEN`."""
         self._given = np.ascontiguousarray(weights)
 
     @cached_property
@@ -129,11 +127,9 @@ class LocalEngine(ItemEngine):
         return tuple(range(self.n_classes)) if few else np.arange(self.n_classes)
 
     def restart(self, coordinates: FloatArray | None = None) -> None:
-        """Forget the items' coordinates, or go back to those of an earlier time."""
         self._state = coordinates
 
     def keep_items(self) -> None:
-        """Keep the items' coordinates between sweeps from now on."""
         self.warm = self._kept = True
 
     def count(
@@ -143,7 +139,6 @@ class LocalEngine(ItemEngine):
         weights: Weights = Weights.FREE,
         posterior: FloatArray | None = None,
     ) -> Counts:
-        """Run an E-step with worker tables of log probabilities; fill ``posterior`` (n_items, n_classes) if given."""
         if self._in_numpy:
             held = shares(self.labels.votes()) if weights == Weights.VOTES else self._given
             objective, counts, totals, kept = small.count(
@@ -168,7 +163,6 @@ class LocalEngine(ItemEngine):
         return Counts(objective, np.ascontiguousarray(counts.transpose(0, 2, 1)), totals)
 
     def tally(self, weights: FloatArray) -> FloatArray:
-        """Count labels by worker, true and observed class, for class weights (n_items, n_classes) of the items."""
         if self._in_numpy:
             return tally(self.labels, weights)
         from crowdassay.engines.kernels import count  # noqa: PLC0415  numba loads on first use
@@ -184,15 +178,11 @@ class LocalEngine(ItemEngine):
     def sweep(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights = Weights.FREE, item_tol: float = 0.0
     ) -> Sums:
-        """Fit every item at the worker tables ``sigma`` and return the sums."""
-        if model.item is None:
-            return self._without_items(sigma, log_prior, weights)
         if self._has_weak_items(model):
             return sweep_weak_items(self, model, log_softmax(sigma), log_prior, weights, max(self.item_tolerance, item_tol))
-        return Sums(*self._solve(model, sigma, log_prior, weights))
+        return self._solve(model, sigma, log_prior, weights)
 
     def posteriors(self, model: Model, sigma: FloatArray, log_prior: FloatArray) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) with every item at its optimum."""
         if self._has_weak_items(model):
             log_p, posterior = log_softmax(sigma), np.empty((self.n_items, self.n_classes))
             assert model.item is not None
@@ -206,11 +196,8 @@ class LocalEngine(ItemEngine):
     def sweep_items(
         self, model: Model, sigma: FloatArray, log_prior: FloatArray, weights: Weights, steps: int
     ) -> tuple[Sums, FloatArray]:
-        """Return the sums and the class probabilities (n_items, n_classes) after ``steps`` passes over an item at most."""
         posterior = np.empty((self.n_items, self.n_classes))
-        if model.item is None:
-            return self._without_items(sigma, log_prior, weights, posterior), posterior
-        return Sums(*self._solve(model, sigma, log_prior, weights, posterior, steps)), posterior
+        return self._solve(model, sigma, log_prior, weights, posterior, steps), posterior
 
     def integrate(
         self, p: FloatArray, log_prior: FloatArray, *, anchor: float, precision: float, effects: FloatArray
@@ -300,12 +287,6 @@ class LocalEngine(ItemEngine):
             return cast(FloatArray, coordinates)
         return self._item_state(model).copy()
 
-    def _without_items(
-        self, sigma: FloatArray, log_prior: FloatArray, weights: Weights, posterior: FloatArray | None = None
-    ) -> Sums:
-        log_p = log_softmax(sigma)
-        return self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
-
     def _item_state(self, model: Model) -> FloatArray:
         size = model.item.size if model.item else 0
         if self._state is None or self._state.shape[1] != size:
@@ -320,11 +301,13 @@ class LocalEngine(ItemEngine):
         weights: Weights,
         posterior: FloatArray | None = None,
         max_steps: int | None = None,
-    ) -> tuple[float, FloatArray, FloatArray]:
+    ) -> Sums:
+        data, basis = self.labels, model.item
+        if basis is None:
+            log_p = log_softmax(sigma)
+            return self.count(log_p, log_prior, weights, posterior).as_sums(log_p)
         from crowdassay.engines.kernels import compiled  # noqa: PLC0415  numba loads on first use
 
-        data, basis = self.labels, model.item
-        assert basis is not None
         out = np.empty((0, self.n_classes)) if posterior is None else posterior
         # A last pass keeps what it finds even where sweeps start from zero.
         state = self._item_state(model) if self.warm or posterior is not None else np.empty((0, basis.size))
@@ -339,7 +322,7 @@ class LocalEngine(ItemEngine):
 
         with self._waiting("exp"):
             compiled.floored_exp(sigma, exp_sigma)
-        return self._run("solve", block)
+        return Sums(*self._run("solve", block))
 
     def _has_weak_items(self, model: Model) -> bool:
         """Whether items go without coordinates between sweeps, their tables staying small.

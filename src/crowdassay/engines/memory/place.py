@@ -42,7 +42,6 @@ class MemoryPlace(Place):
 
     @property
     def engine_name(self) -> str:
-        """The name after ``--engine``."""
         return "local" if self.origin is None else self.origin.engine_name
 
     @property
@@ -52,11 +51,9 @@ class MemoryPlace(Place):
 
     @property
     def facts(self) -> Facts:
-        """What is known of the labels."""
         return self.labels
 
     def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
-        """Return an engine that sweeps these labels."""
         return LocalEngine(self.labels, gathered=gathered, threads=self.threads, announce=announce)
 
     def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
@@ -72,7 +69,6 @@ class MemoryPlace(Place):
         return task(self._block)
 
     def frame(self, table: pa.Table) -> Any:
-        """Return a table as the kind of frame that the labels came in."""
         return to_frame(table, self.labels.frame) if self.origin is None else self.origin.frame(table)
 
     def close(self) -> None:

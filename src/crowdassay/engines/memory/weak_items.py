@@ -54,14 +54,27 @@ def sweep_weak_items(
 
     Filled if given are ``posterior`` (n_items, n_classes) and what `ItemOutputs` asks for.
     """
-    from crowdassay.engines.kernels import weak_items  # noqa: PLC0415  numba loads on first use
-
     data, basis, n_classes = engine.labels, model.item, engine.n_classes
     assert basis is not None
     posterior = np.empty((0, n_classes)) if posterior is None else posterior
     outputs = outputs or ItemOutputs(np.empty((n_classes, n_classes)), np.empty((0, basis.size)), np.empty(0))
     if n_classes == 2 and weights == Weights.FREE:
-        return _sweep_pairs(engine, model, log_p, log_prior, tolerance, posterior, outputs)
+        from crowdassay.engines.kernels import weak_pairs  # noqa: PLC0415  numba loads on first use
+
+        second = np.exp(log_p[:, :, 1])
+
+        def pair_block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
+            return weak_pairs.solve_weak_pairs(
+                data.starts, data.worker, data.label, data.gold, first, last, log_p, second, log_prior, model.beta,
+                engine._given, engine.item_steps, tolerance, outputs.average, outputs.coordinates, outputs.difficulty,
+                sums, totals, posterior,
+            )  # fmt: skip
+
+        objective, sums, totals = engine._run("weak pairs", pair_block, (2,), engine._counted)
+        outputs.coordinates[:] *= np.diff(basis.columns[:, :, 0], axis=1)[:, 0]  # from half the difference to coordinates
+        return Sums(objective, np.stack([-sums, sums], axis=2), totals)
+    from crowdassay.engines.kernels import weak_items  # noqa: PLC0415  numba loads on first use
+
     p = np.exp(log_p)
     p_by_label = np.ascontiguousarray(p.transpose(0, 2, 1)).reshape(-1, n_classes)
     spreads = (1.0 - np.einsum("ick,ick->ic", p, p)) / (n_classes - 1)
@@ -77,32 +90,6 @@ def sweep_weak_items(
     objective, sums, totals = engine._run("weak items", block, (n_classes, n_classes + 1))
     p *= sums[:, :, -1:]
     return Sums(objective, sums[:, :, :-1] - p, totals)
-
-
-def _sweep_pairs(
-    engine: LocalEngine,
-    model: Model,
-    log_p: FloatArray,
-    log_prior: FloatArray,
-    tolerance: float,
-    posterior: FloatArray,
-    outputs: ItemOutputs,
-) -> Sums:
-    from crowdassay.engines.kernels import weak_pairs  # noqa: PLC0415  numba loads on first use
-
-    data, second = engine.labels, np.exp(log_p[:, :, 1])
-    assert model.item is not None
-
-    def block(first: int, last: int, sums: FloatArray, totals: FloatArray) -> float:
-        return weak_pairs.solve_weak_pairs(
-            data.starts, data.worker, data.label, data.gold, first, last, log_p, second, log_prior, model.beta,
-            engine._given, engine.item_steps, tolerance, outputs.average, outputs.coordinates, outputs.difficulty,
-            sums, totals, posterior,
-        )  # fmt: skip
-
-    objective, sums, totals = engine._run("weak pairs", block, (2,), engine._counted)
-    outputs.coordinates[:] *= np.diff(model.item.columns[:, :, 0], axis=1)[:, 0]  # from half the difference to coordinates
-    return Sums(objective, np.stack([-sums, sums], axis=2), totals)
 
 
 @dataclass(frozen=True, eq=False)

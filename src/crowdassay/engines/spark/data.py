@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -187,10 +186,15 @@ def encode_frame(
     packed = dealt.mapInArrow(Pack(), BLOCK_SCHEMA)
     folder = None if spool is None else f"{spool.rstrip('/')}/crowdassay-{uuid.uuid4().hex}"
     blocks, sizes = keep(packed, folder)
+
+    def some_rows() -> pa.Table:
+        single = [field.name for field in frame.schema.fields if not field.dataType.simpleString().startswith(NESTED)]
+        return run(lambda: frame.select(*map(quoted, single)).limit(ROWS_TRIED).toArrow())
+
     if whole is not None or not (columns or {}).get("item"):
         try:
             repeats = int(np.sum(sizes["n_repeats"]))
-            notes[:0] = check_repeats(repeats, n_labels, names, whole or partial(some_rows, frame))
+            notes[:0] = check_repeats(repeats, n_labels, names, whole or some_rows)
         except ColumnError:
             forget(blocks, folder)
             raise
@@ -243,12 +247,6 @@ def forget(blocks: DataFrame, folder: str | None) -> None:
         blocks.unpersist()
     else:
         remove_folder(blocks.sparkSession, folder)
-
-
-def some_rows(frame: DataFrame) -> pa.Table:
-    """Return all columns of some rows, but for lists and objects."""
-    plain = [field.name for field in frame.schema.fields if not field.dataType.simpleString().startswith(NESTED)]
-    return run(lambda: frame.select(*map(quoted, plain)).limit(ROWS_TRIED).toArrow())
 
 
 def plain_columns(frame: DataFrame, given: Mapping[str, str | None]) -> tuple[DataFrame, dict[str, str]]:

@@ -73,11 +73,9 @@ class SparkPlace(Place):
 
     @property
     def truth_counts(self) -> dict[str, int] | None:
-        """How many items of the truth have labels, and how many have none."""
         return self.data.truth
 
     def engine(self, *, gathered: bool, announce: Announce | None = None) -> Engine:
-        """Return an engine that sweeps these labels."""
         return PlaceEngine(self)
 
     def reduce(self, task: Callable[[Block], J], *, names: bool = True, size: int = 0) -> J:
@@ -107,7 +105,6 @@ class SparkPlace(Place):
         return self.data.blocks.mapInArrow(TableRows(self._read(), task), self._schema(task))
 
     def frame(self, table: pa.Table) -> DataFrame:
-        """Return a table as a Spark frame."""
         check_names(table.column_names, self.session)
         return self.session.createDataFrame(table)
 

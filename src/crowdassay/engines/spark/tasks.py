@@ -65,16 +65,12 @@ class ReadBlock:
             "workers": pa.nulls(self.n_workers),
             "classes": self.classes,
         }
-        cells = array(row["cells"], np.uint32) if "cells" in row else None
-        labels = Labels(**columns) if cells is None else unchecked_labels(columns)
-        return Block(block_number(row), labels, array(row["truth"], np.int32), cells=cells)
-
-
-def unchecked_labels(columns: dict[str, Any]) -> Labels:
-    """Return labels whose codes need not be checked again, which would take as long as many a sweep."""
-    labels = Labels.__new__(Labels)
-    vars(labels).update({"report": ImportReport(), **columns})  # of all fields without a default on the class
-    return labels
+        if "cells" in row:  # the codes need not be checked again, which would take as long as many a sweep
+            cells, labels = array(row["cells"], np.uint32), Labels.__new__(Labels)
+            vars(labels).update({"report": ImportReport(), **columns})  # of all fields without a default on the class
+        else:
+            cells, labels = None, Labels(**columns)
+        return Block(row["block"].as_py(), labels, array(row["truth"], np.int32), cells=cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +114,7 @@ def join_found(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def load_found(batches: Batches) -> dict[int, tuple[int, Any]]:
     """Return for every shard, in order, the number of its first block and what was found, joined in the order of blocks."""
-    rows = sorted((row["shard"].as_py(), block_number(row), row["part"].as_py()) for row in rows_of(batches))
+    rows = sorted((row["shard"].as_py(), row["block"].as_py(), row["part"].as_py()) for row in rows_of(batches))
     found: dict[int, tuple[int, Any]] = {}
     for shard, block, data in rows:
         part = pickle.loads(data)  # noqa: S301  our own executors'  # nosec B301
@@ -161,11 +157,6 @@ def task_context() -> Any:
     """Return what Spark says about the task that runs, None outside of one."""
     pyspark = sys.modules.get("pyspark")
     return None if pyspark is None else pyspark.TaskContext.get()
-
-
-def block_number(row: dict[str, Any]) -> int:
-    """Return the number of a row's block."""
-    return int(row["block"].as_py())
 
 
 def array(cell: pa.Scalar, kind: DTypeLike) -> NDArray[Any]:
@@ -280,20 +271,18 @@ class LeaveCopies:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Copy the blocks of one partition and hand them on."""
-        yield from self.task(self._copied(batches))
+        return self.task(self._copied(batches))
 
     def _copied(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for position in range(len(batch)):
-                row = self._with_cells(batch.slice(position, 1))
+                row = batch.slice(position, 1)
+                cells = code_cells(self.task.read(next(rows_of([row]))).labels)
+                row = row.append_column("cells", pa.array([cells.tobytes()], pa.binary()))
                 if path := copy_path(self.token, row["block"][0].as_py()):
                     with suppress(OSError):  # no room is no reason to stop
                         write_copy(row, path)
                 yield row
-
-    def _with_cells(self, row: pa.RecordBatch) -> pa.RecordBatch:
-        cells = code_cells(self.task.read(next(rows_of([row]))).labels)
-        return row.append_column("cells", pa.array([cells.tobytes()], pa.binary()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +294,7 @@ class FromCopies:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Run the task on the copies of one partition's blocks; without one of them, say so."""
-        return self.run(block_number(row) for row in rows_of(batches))
+        return self.run(row["block"].as_py() for row in rows_of(batches))
 
     def run(self, blocks: Iterable[int]) -> Iterator[pa.RecordBatch]:
         """Do so for blocks of these numbers."""

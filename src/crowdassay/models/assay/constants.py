@@ -6,13 +6,11 @@ import json
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
 from crowdassay.special import expit, logit
 
-CONSTANTS_FILE = "constants.json"
 MOST_WRONG = 0.05  # of the labels that are called settled
 
 
@@ -99,15 +97,11 @@ def settled_from(spread: float) -> float:
 
 
 @cache
-def read_file() -> dict[str, Any]:
-    """Return the shipped file: ``constants``, and where they come from."""
-    return dict(json.loads(files("crowdassay.models.assay").joinpath(CONSTANTS_FILE).read_text(encoding="utf-8")))
-
-
 def default_constants() -> Constants:
     """Return the constants that ship with the package.
 
     >>> 0 < default_constants().correlation < 1
     True
     """
-    return Constants(**read_file()["constants"])
+    shipped = json.loads(files("crowdassay.models.assay").joinpath("constants.json").read_text(encoding="utf-8"))
+    return Constants(**shipped["constants"])

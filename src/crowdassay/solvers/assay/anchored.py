@@ -107,73 +107,34 @@ def fit_anchored(
     votes = votes or at_vote_shares(engine)
     population = Population(n_classes, shared=shared, ordered=ordered, belief=belief, usual=concentration)
     counts, totals = votes.counts, votes.totals
-    n_iter, converged = 0, False
+    n_iter, converged, precision = 0, False, FIRST_PRECISION
     effects = np.zeros((engine.n_items, n_classes, n_classes)) if items else None
-    precision = FIRST_PRECISION
     while True:
         population.learn(counts, engine.to_host)
         if learn_prior:
             seen = engine.to_host(totals) + 1.0
             log_prior = without_absent(digamma(seen) - digamma(seen.sum()), engine)
-        if effects is None:
-            done = _pass_without_effects(engine, population, counts, log_prior, votes, anchor, average=average)
-        else:
-            done = _pass_with_effects(cast(EffectEngine, engine), population, counts, log_prior, anchor, precision, effects)
-        totals, n_iter = done.totals, n_iter + 1
+        before, spread = counts, None
+        if effects is None:  # votes have a share in the class weights; tables stay where the labels are
+            log_p = population.log_tables(counts, engine.xp) if average else np.log(population.tables(counts, engine.xp))
+            plain = engine.count(log_p, log_prior)
+            evidence = plain.objective
+            counts = (1 - anchor) * plain.counts + anchor * votes.counts
+            totals = (1 - anchor) * plain.totals + anchor * votes.totals
+        else:  # every item's effect is integrated out, going on from the best so far
+            p = population.tables(counts)
+            local = cast(EffectEngine, engine)
+            sums = local.integrate(p, log_prior, anchor=anchor, precision=precision, effects=effects)
+            log_p, evidence, totals, spread = np.log(p), sums.objective, sums.totals, sums.spread
+            counts = unexplained_counts(p, population.prior, sums)
+        n_iter += 1
         if progress is not None:
-            progress(n_iter, done.value)
-        converged = float(np.abs(done.counts - counts).sum()) < tol * engine.n_labels
+            progress(n_iter, evidence)
+        converged = float(np.abs(counts - before).sum()) < tol * engine.n_labels
         if converged or n_iter >= max_iter:
-            break
-        counts = done.counts
-        if done.spread is not None:
-            precision = learn_precision(precision, done.spread, n_classes)
-    return Anchored(done.log_p, counts, population, log_prior, done.value, precision, n_iter, converged)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pass:
-    """One pass over the labels: the tables it used, the counts it leads to, and how far the items' effects spread."""
-
-    log_p: FloatArray
-    counts: FloatArray
-    totals: FloatArray
-    value: float
-    spread: FloatArray | None = None
-
-
-def _pass_without_effects(
-    engine: Engine,
-    population: Population,
-    counts: FloatArray,
-    log_prior: FloatArray,
-    votes: Counts,
-    anchor: float,
-    *,
-    average: bool,
-) -> _Pass:
-    """Count answers by class weights that the votes have a share in; tables stay where the labels are."""
-    log_p = population.log_tables(counts, engine.xp) if average else np.log(population.tables(counts, engine.xp))
-    sums = engine.count(log_p, log_prior)
-    mixed = (1 - anchor) * sums.counts + anchor * votes.counts
-    totals = (1 - anchor) * sums.totals + anchor * votes.totals
-    return _Pass(log_p, mixed, totals, sums.objective)
-
-
-def _pass_with_effects(
-    engine: EffectEngine,
-    population: Population,
-    counts: FloatArray,
-    log_prior: FloatArray,
-    anchor: float,
-    precision: float,
-    effects: FloatArray,
-) -> _Pass:
-    """Integrate every item's effect out, going on from the best effects so far, which are changed in place."""
-    p = population.tables(counts)
-    sums = engine.integrate(p, log_prior, anchor=anchor, precision=precision, effects=effects)
-    unexplained = unexplained_counts(p, population.prior, sums)
-    return _Pass(np.log(p), unexplained, sums.totals, sums.objective, sums.spread)
+            return Anchored(log_p, before, population, log_prior, evidence, precision, n_iter, converged)
+        if spread is not None:
+            precision = learn_precision(precision, spread, n_classes)
 
 
 def learn_precision(precision: float, spread: FloatArray, n_classes: int) -> float:

@@ -141,8 +141,7 @@ def score_workers(labels: Labels, truth: IntArray) -> FloatArray:
     """Return how many labels each worker has on known items (n_items,), and how many are right: (n_workers, 2)."""
     known = truth[labels.label_item] >= 0
     right = known & (labels.label == truth[labels.label_item])
-    count = (np.bincount(labels.worker, chosen, labels.n_workers) for chosen in (known, right))
-    return np.column_stack(list(count)).astype(float)
+    return np.column_stack([np.bincount(labels.worker, chosen, labels.n_workers) for chosen in (known, right)])
 
 
 def contradiction(gold: GoldFit) -> str:
@@ -155,7 +154,6 @@ def contradiction(gold: GoldFit) -> str:
         return ""
     return (
         f"The known items contradict the crowd: without them {wrong:,.0f} of {len(q):,} would have got a wrong label, where "
-        f"{counted(expected, 'was', 'were')} expected. The probabilities have been corrected by them, and workers' scores "
-        "on known items "
-        "say more than their accuracy."
+        f"{counted(expected, 'was', 'were')} expected. The probabilities have been corrected by them, and workers' scores on "
+        "known items say more than their accuracy."
     )

@@ -25,9 +25,7 @@ EFFECT_STEPS, EFFECT_CHANGE = 40, 1e-3
 LEAST_GAIN = 0.01  # nats for each item below which effects are not worth the time they take
 PATIENCE = 10.0  # labels' worth of belief that a worker on a scale is as precise as the others
 PRECISION_ROUNDS = 20
-LEAST_DISSENT = (
-    0.01  # share of labels that differ from an item's first: below that of every real crowd whose labels are no copies
-)
+LEAST_DISSENT = 0.01  # share of labels that differ from an item's first; in every real crowd without copies more do
 
 
 @dataclass(frozen=True, eq=False)
