@@ -18,7 +18,6 @@ from crowdassay.read_options import ReadOptions
 
 # doccano
 ANSWER_KEYS = ("label", "labels", "cats")
-CONTENT_KEYS = frozenset({"text", "data", "filename"})
 # Prodigy
 UNNAMED_SESSION = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
 # Kili
@@ -38,8 +37,6 @@ V1_ITEMS = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
 
 def recognise_doccano(probe: Probe) -> bool:
     """Return whether records have a text or file and a list of labels, and no worker column."""
-    if not isinstance(probe.first, dict) or not CONTENT_KEYS & probe.keys or not {"id", "doc_id"} & probe.keys:
-        return False
     if len({PurePosixPath(name).suffix for name in probe.names}) > 1:
         return False
     lists = any(isinstance(probe.first.get(name), list) or (probe.archived and name in probe.first) for name in ANSWER_KEYS)

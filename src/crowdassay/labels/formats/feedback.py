@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crowdassay.labels.formats.parse import as_list, as_name, first_of, objects, parsed, read_table
+from crowdassay.labels.formats.parse import as_list, as_name, first_of, first_record, objects, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import counted, mapping, number_of
@@ -91,7 +91,7 @@ def _assessments(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def recognise_langfuse(probe: Probe) -> bool:
     """Return whether records are scores of traces, also where the interface gives scores in pages."""
-    names = _names(probe, "data")
+    names = _names(probe)
     return names.issuperset(SCORE_COLUMNS) and bool({"traceId", "trace_id"} & names)
 
 
@@ -118,7 +118,7 @@ def read_langfuse(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def recognise_phoenix(probe: Probe) -> bool:
     """Return whether records are annotations of spans, traces or sessions, also where the interface gives them in pages."""
-    names = _names(probe, "data")
+    names = _names(probe)
     return "annotator_kind" in names and bool(names & {*ANNOTATED, *ANNOTATION_NAMES})
 
 
@@ -149,11 +149,6 @@ def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
     return rows
 
 
-def recognise_langsmith(probe: Probe) -> bool:
-    """Return whether records are feedback on runs, each with its source."""
-    return probe.has("key", "feedback_source") and bool(probe.keys & {"score", "value"})
-
-
 def read_langsmith(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read feedback: an item is a run, a worker is who gave it, a question is its key."""
     columns = {"item": wanted.item_column or "run_id", "worker": "feedback_source", "label": "*"}
@@ -176,8 +171,7 @@ def read_langsmith(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def recognise_braintrust(probe: Probe) -> bool:
     """Return whether records are spans of an experiment with scores by name, also where the interface gives them in pages."""
-    page = objects(mapping(probe.first).get("events"))
-    first = page[0] if page else mapping(probe.first)
+    first = first_record(probe, "events")
     scores = first.get("scores")
     known = any(name in first for name in BRAINTRUST_FIELDS) or {"input", "output", "expected"} <= first.keys()
     return known and (scores is None or (isinstance(scores, dict) and all(map(_is_score, scores.values()))))
@@ -201,10 +195,9 @@ def _is_score(value: Any) -> bool:
     return value is None or isinstance(value, int | float) or number_of(str(value)) is not None
 
 
-def _names(probe: Probe, inside: str) -> set[str]:
+def _names(probe: Probe) -> set[str]:
     """Return the names of a table or of the first record, which may be on a page."""
-    page = objects(mapping(probe.first).get(inside))
-    return set(page[0]) if page and "name" not in probe.keys else probe.keys
+    return probe.keys if "name" in probe.keys or probe.header else set(first_record(probe, "data"))
 
 
 def _tell_unnamed(rows: Annotations, unnamed: int, worker: str) -> None:

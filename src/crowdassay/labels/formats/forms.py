@@ -11,7 +11,7 @@ from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.foreign import SURVEY_MARKS
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
-from crowdassay.labels.formats.wide_columns import is_nothing
+from crowdassay.labels.formats.wide_columns import is_nothing, linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed
@@ -107,10 +107,5 @@ def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:
     >>> _alike([["yes", "no"], ["no", "no"], ["31", "45"]])
     [[0, 1], [2]]
     """
-    groups: list[tuple[list[int], set[str]]] = []
-    for n, column in enumerate(columns):
-        words = {cell for cell in column if not is_nothing(cell)}
-        near = [group for group in groups if group[1] & words]
-        groups = [group for group in groups if group not in near]
-        groups.append((sorted([n, *(m for group in near for m in group[0])]), words.union(*(group[1] for group in near))))
-    return sorted(group for group, words in groups if words)
+    words = [{cell for cell in column if not is_nothing(cell)} for column in columns]
+    return linked((n for n, own in enumerate(words) if own), lambda n, m: not words[n].isdisjoint(words[m]))

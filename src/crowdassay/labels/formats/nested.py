@@ -25,7 +25,7 @@ NAME_GAP = r"[\s_\-.]*"
 
 def recognise_objects(probe: Probe) -> bool:
     """Return whether the first object, or the first of an object of objects, holds judgements with their workers."""
-    return probe.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(probe.first)))
+    return any(_where(record) is not None for _, record in _within(mapping(probe.first)))
 
 
 def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
@@ -182,13 +182,17 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
 
 def recognise_pairs(probe: Probe) -> bool:
     """Return whether numbered columns of workers stand beside columns of labels with the same numbers."""
-    return probe.kind == "delimited" and len(_pairs(probe.header)[0]) > 1
+    return len(_pairs(probe.header)[0]) > 1
 
 
 def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read a judgement from each pair of columns that is filled."""
     workers, labels = _pairs(probe.header)
-    item = _pairs_item(probe, wanted)
+    named = [name for name in probe.header if ROLES["item"].is_named(name)]
+    named += [name for name in probe.header if name.lower() in INDEX_NAMES]
+    if not named and wanted.item_column is None:
+        raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
+    item = item_column(probe, wanted.item_column, "", named[0] if named else "")
     rows = Annotations({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
     used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
     for row in read_table(probe, rows, [item], used):
@@ -199,14 +203,6 @@ def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
                 rows.add(row[item], row[column], answers)
     rows.note(f"Each judgement is a pair of columns: {listed(list(workers.values()))} hold the workers.")
     return rows
-
-
-def _pairs_item(probe: Probe, wanted: ReadOptions) -> str:
-    named = [name for name in probe.header if ROLES["item"].is_named(name)]
-    named += [name for name in probe.header if name.lower() in INDEX_NAMES]
-    if not named and wanted.item_column is None:
-        raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
-    return item_column(probe, wanted.item_column, "", named[0] if named else "")
 
 
 def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:

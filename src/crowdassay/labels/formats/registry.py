@@ -13,7 +13,7 @@ from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.formats.foreign import refuse_foreign
-from crowdassay.labels.formats.marks import Mark
+from crowdassay.labels.formats.marks import Mark, holds_more, is_list, is_numbered, is_unnamed
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import
 from crowdassay.labels.probe import Probe
@@ -23,17 +23,8 @@ from crowdassay.read_options import ReadOptions
 PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
-HEADED = (
-    "mturk",
-    "toloka",
-    "appen",
-    "zooniverse",
-    "langfuse",
-    "phoenix",
-    "langsmith",
-    "ragas",
-    "pairs",
-)  # tables that are nothing without their columns
+# Tables that are nothing without their columns.
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "phoenix", "langsmith", "ragas", "pairs")
 
 
 @dataclass(frozen=True)
@@ -160,7 +151,8 @@ EXPORT_FORMATS = {
         (Mark("annotator_kind"), Mark("data")),
     ),
     "langsmith": Format(
-        "LangSmith: feedback as JSON, JSONL or CSV", EITHER_FILE, "feedback.langsmith", (Mark("key", "feedback_source"),),
+        "LangSmith: feedback as JSON, JSONL or CSV", EITHER_FILE, "feedback.langsmith",
+        (Mark("key", "feedback_source", "score"), Mark("key", "feedback_source", "value")), confirmed=False,
     ),
     "braintrust": Format(
         "Braintrust: an experiment's spans as JSON or JSONL", JSON_FILE, "feedback.braintrust",
@@ -181,24 +173,24 @@ EXPORT_FORMATS = {
         ), confirmed=False,
     ),
     "nested": Format(
-        "JSON with an object per item that holds its judgements", JSON_FILE, "nested.objects", (Mark(shape="nested"),),
+        "JSON with an object per item that holds its judgements", JSON_FILE, "nested.objects", (Mark(shape=holds_more),),
     ),
     "pairs": Format(
         "a table with a row per item and a pair of columns per judgement", TABLE_FILE, "nested.pairs",
-        (Mark(shape="numbered"),),
+        (Mark(shape=is_numbered),),
     ),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*EITHER_FILE, "array"),
-        "wide.matrix", (Mark(shape="unnamed"),),
+        "wide.matrix", (Mark(shape=is_unnamed),),
     ),
     "forms": Format(
-        "a table with a row per person and a column per item", EITHER_FILE, "forms", (Mark(shape="unnamed"),),
+        "a table with a row per person and a column per item", EITHER_FILE, "forms", (Mark(shape=is_unnamed),),
     ),
     "snorkel": Format(
         "Snorkel: label matrix as CSV or .npy", (*TABLE_FILE, "array"), "wide.matrix",
     ),
     "nltk": Format(
-        "nltk: triples of coder, item, label", EITHER_FILE, "wide.triples", (Mark(shape="list"),),
+        "nltk: triples of coder, item, label", EITHER_FILE, "wide.triples", (Mark(shape=is_list),),
     ),
 }  # fmt: skip
 ALIASES = {"cleanlab": "wide", "mace": "wide"}

@@ -46,10 +46,7 @@ ROWS_SAMPLED = 200  # rows that are looked at
 
 def recognise_matrix(probe: Probe) -> bool:
     """Return whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
-    names = probe.header or list(mapping(probe.first))
-    if len(names) < 2 or all(any(ROLES[role].is_named(name) for name in names) for role in ITEM_WORKER_LABEL):
-        return False
-    if (told := _is_numbered(probe, names)) or probe.kind != "delimited":
+    if (told := _is_numbered(probe, probe.header or list(mapping(probe.first)))) or probe.kind != "delimited":
         return told
     rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
@@ -90,7 +87,16 @@ def recognise_triples(probe: Probe) -> bool:
 
 def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
     """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
-    return (_from_array(probe) if probe.kind == "array" else _from_cells(probe, wanted)).rows(wanted, probe.shown)
+    if probe.kind != "array":
+        return _from_cells(probe, wanted).rows(wanted, probe.shown)
+    try:
+        matrix = np.load(probe.path, allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise DataError(f"{probe.shown} is not a complete array of numbers; save it with numpy.save.") from None
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+        raise DataError(f"{probe.shown} must hold a matrix of numbers, items by workers.")
+    columns = [pa.array(column).cast(pa.string()) for column in matrix.T]
+    return wide_texts(None, [str(n) for n in range(len(columns))], columns, probe.path.name).rows(wanted, probe.shown)
 
 
 def read_triples(probe: Probe, wanted: ReadOptions) -> Import:
@@ -177,17 +183,6 @@ def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, so
             f"{source[:1].upper()}{source[1:]} holds -1, which is a label in some data and means that none was given in "
             "others; say --missing -1 if it means none, or --missing none if it is a label."
         )
-
-
-def _from_array(probe: Probe) -> Wide:
-    try:
-        matrix = np.load(probe.path, allow_pickle=False)
-    except (ValueError, OSError, EOFError):
-        raise DataError(f"{probe.shown} is not a complete array of numbers; save it with numpy.save.") from None
-    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
-        raise DataError(f"{probe.shown} must hold a matrix of numbers, items by workers.")
-    columns = [pa.array(column).cast(pa.string()) for column in matrix.T]
-    return wide_texts(None, [str(n) for n in range(len(columns))], columns, probe.path.name)
 
 
 def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
@@ -337,7 +332,8 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Wide, str] | None:
     items, own = _items(narwhal, there, asked)
     rest = [name for name in there if name != own]
     columns = {name: _whole(series_column(narwhal.get_column(there[name]))) for name in rest}
-    first = [_as_cells(column.slice(0, FIRST_ROWS)) for column in columns.values()]
+    rows = (column.slice(0, FIRST_ROWS).to_pylist() for column in columns.values())
+    first = [["" if value is None or value != value else text_of(value) for value in row] for row in rows]  # noqa: PLR0124 - NaN
     chosen, left, _ = choose_workers(rest, first, asked, "the frame")
     workers = [rest[n] for n in chosen]
     labels = [columns[name] for name in workers]
@@ -386,17 +382,10 @@ def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.
     return _whole(sequence_column(list(index), "item")), None if named is None else str(named)
 
 
-def _as_cells(column: pa.Array) -> list[str]:
-    """Return values as a file would have them."""
-    return ["" if value is None or value != value else text_of(value) for value in column.to_pylist()]  # noqa: PLR0124 - NaN
-
-
 def _alike(columns: list[pa.Array]) -> list[pa.Array]:
     """Return columns of one type: categories of the same order as they are, numbers as numbers, all else as text."""
-    types = {column.type for column in columns}
-    if len(types) == 1 and not pa.types.is_dictionary(columns[0].type):
-        return columns
-    if len(types) == 1 and all(column.dictionary.equals(columns[0].dictionary) for column in columns):
+    orders = [column.dictionary for column in columns if pa.types.is_dictionary(column.type)]
+    if len({column.type for column in columns}) == 1 and all(order.equals(orders[0]) for order in orders):
         return columns
     columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
     given = [column for column in columns if column.null_count < len(column)] or columns
