@@ -34,8 +34,7 @@ class Session:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a query and return all its rows."""
-        cursor = self.connection.execute(self._marked(sql), values)
-        return list(cursor.fetchall())
+        return list(self.connection.execute(self._marked(sql), values).fetchall())
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a query and return its first row, None without any."""

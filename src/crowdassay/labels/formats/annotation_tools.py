@@ -163,8 +163,8 @@ def read_kili(probe: Probe, wanted: ReadOptions) -> Annotations:
                 rows.drop("replaced by a later label")
             else:
                 author = mapping(label.get("author"))
-                times = {"time": label.get("createdAt"), "duration": label.get("secondsToLabel")}
-                rows.add(asset.get(field), author.get("email") or author.get("id"), answers, **times)
+                worker = author.get("email") or author.get("id")
+                rows.add(asset.get(field), worker, answers, label.get("createdAt"), label.get("secondsToLabel"))
     return rows
 
 
@@ -273,8 +273,7 @@ def read_labelbox(probe: Probe, wanted: ReadOptions) -> Annotations:
                     continue
                 details = mapping(label.get("label_details"))
                 answers = _labelbox_answers(objects(mapping(label.get("annotations")).get("classifications")))
-                times = {"time": details.get("created_at"), "duration": facts.get("seconds_to_create")}
-                rows.add(item, details.get("created_by"), answers, **times)
+                rows.add(item, details.get("created_by"), answers, details.get("created_at"), facts.get("seconds_to_create"))
     if rows.annotations and not rows.has_workers():
         raise DataError(
             f"{probe.shown} does not say who gave which label: no label has label_details; export it with label "
@@ -303,8 +302,7 @@ def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
                 for name, value in mapping(label).items()
                 if name not in {"objects", "classifications", "relationships"} and isinstance(value, str | list)
             }
-        times = {"time": record.get("Created At"), "duration": record.get("Seconds to Label")}
-        rows.add(record.get(field), record.get("Created By"), answers, **times)
+        rows.add(record.get(field), record.get("Created By"), answers, record.get("Created At"), record.get("Seconds to Label"))
         rows.add_text(record.get(field), record.get("Labeled Data"))
     return rows
 

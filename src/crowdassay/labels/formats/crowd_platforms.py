@@ -189,11 +189,10 @@ def read_zooniverse(probe: Probe, wanted: ReadOptions) -> Annotations:
             subject = next(iter(mapping(parsed(subject))), subject)
         answers: dict[str, list[Any]] = {}
         for given in _tasks(parsed(row["annotations"])):
-            value = given.get("value")
-            if value is None or not any(isinstance(part, dict) for part in as_list(value)):
-                answers[f"{before}{given.get('task')}"] = [part for part in as_list(value) if part is not None]
-            elif choices := [part["choice"] for part in objects(as_list(value)) if "choice" in part]:
-                answers[f"{before}{given.get('task')}"] = choices  # a survey: which animals are there
+            value = as_list(given.get("value"))
+            surveyed = [part["choice"] for part in objects(value) if "choice" in part]  # which animals are there
+            if surveyed or not objects(value):
+                answers[f"{before}{given.get('task')}"] = surveyed or [part for part in value if part is not None]
         time = (row.get("created_at") or "").removesuffix(" UTC") or None
         rows.add(subject, row[worker], answers, time=time)
     return rows
@@ -231,8 +230,8 @@ def read_sagemaker(probe: Probe, wanted: ReadOptions) -> Annotations:
         place = PurePosixPath(name)
         item = (place.parent.name or probe.path.name) if by_folder else place.stem
         for response in _responses(record):
-            times = {"time": response.get("submissionTime"), "duration": response.get("timeSpentInSeconds")}
-            rows.add(item, response.get("workerId"), answers_in(parsed(response.get("answerContent"))), **times)
+            given = answers_in(parsed(response.get("answerContent")))
+            rows.add(item, response.get("workerId"), given, response.get("submissionTime"), response.get("timeSpentInSeconds"))
         answers = _from_all(record)
         for response in answers or []:
             content = mapping(response.get("annotationData")).get("content")

@@ -133,11 +133,11 @@ def read_promptfoo(probe: Probe, wanted: ReadOptions) -> Annotations:
     rows = Annotations({"item": "provider, prompt and test", "worker": "assertion", "label": "pass"})
     for record in probe.records():
         tests: dict[str | None, int] = {}
-        templates: dict[str | None, int] = {}  # a prompt has another promptIdx for each provider
         results = _results(record)
+        # A prompt has another promptIdx for each provider.
+        templates = {name: number for number, name in enumerate(dict.fromkeys(map(_template, results)))}
         for result in results:
-            templates.setdefault(_template(result), len(templates))
-        for result in results:
+            prompt = templates[_template(result)]
             number = result.get("testIdx", tests.setdefault(as_name(result.get("vars")), len(tests)))
             provider = _provider(result.get("provider"))
             grading = mapping(result.get("gradingResult"))
@@ -148,16 +148,17 @@ def read_promptfoo(probe: Probe, wanted: ReadOptions) -> Annotations:
             elif parts:
                 named = () if provider is None else (provider,)
                 item = " / ".join((*named, f"prompt {result.get('promptIdx', 0)}", f"test {number}"))
-                rows.add_facts(item, provider=provider, prompt=templates[_template(result)], test=number)
+                rows.add_facts(item, provider=provider, prompt=prompt, test=number)
                 rows.add_text(item, mapping(result.get("response")).get("output"))
                 _add_assertions(rows, item, parts)
             elif grading.get("reason") == NOTHING_ASSERTED:
                 rows.drop("no assertion")
             else:
-                prompt = f"prompt {templates[_template(result)]} / " if len(templates) > 1 else ""
-                rows.columns |= {"item": "prompt and test" if prompt else "test", "worker": "provider"}
-                rows.add_facts(f"{prompt}test {number}", prompt=templates[_template(result)], test=number)
-                rows.add(f"{prompt}test {number}", provider, {"pass": verdict(result.get("success"))})
+                several = len(templates) > 1
+                item = f"prompt {prompt} / test {number}" if several else f"test {number}"
+                rows.columns |= {"item": "prompt and test" if several else "test", "worker": "provider"}
+                rows.add_facts(item, prompt=prompt, test=number)
+                rows.add(item, provider, {"pass": verdict(result.get("success"))})
     return rows
 
 
@@ -279,11 +280,11 @@ def read_lm_eval(probe: Probe, wanted: ReadOptions) -> Annotations:
     filters = {as_name(record.get("filter")) for record in samples}
     for record in samples:
         worker = f"{model} ({record.get('filter')})" if len(filters) > 1 else model
-        answers: dict[str, list[Any]] = {}
-        for name in record.get("metrics") or [key for key in record if key not in SAMPLE_FIELDS]:
-            value = record.get(name)
-            if (value is not None and number_of(str(value)) is not None) or isinstance(value, bool):
-                answers[str(name)] = [value]
+        metrics = record.get("metrics") or [key for key in record if key not in SAMPLE_FIELDS]
+        scores = {str(name): record.get(name) for name in metrics}
+        answers = {
+            name: [score] for name, score in scores.items() if isinstance(score, bool) or number_of(str(score)) is not None
+        }
         item = f"{task} / {as_name(record.get('doc_id'))}"
         rows.add_facts(item, task=task)
         rows.add(item, worker, answers)
@@ -318,10 +319,11 @@ def read_openai_evals(probe: Probe, wanted: ReadOptions) -> Annotations:
         elif kind == ERROR_EVENT:
             failed.add(item)
         elif kind in VERDICT_EVENTS:
-            fields = VERDICT_EVENTS[kind]
-            data = {name: value for name, value in mapping(record.get("data")).items() if fields is None or name in fields}
+            data = mapping(record.get("data"))
             answers = {
-                name: as_list(value) for name, value in data.items() if value is not None and not isinstance(value, dict | list)
+                name: as_list(data[name])
+                for name in VERDICT_EVENTS[kind] or data
+                if data.get(name) is not None and not isinstance(data[name], dict | list)
             }
             judged.add(item)
             rows.add(item, model or record.get("run_id"), answers, time=record.get("created_at"))

@@ -66,9 +66,8 @@ def add_task(
             rows.drop("skipped")
             continue
         answers = _answers(annotation, wanted.question)
-        times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
-        told = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
-        rows.add(item, told if worker is None else worker, answers, **times)
+        told = annotator_of(annotation.get("completed_by", annotation.get("created_username"))) if worker is None else worker
+        rows.add(item, told, answers, annotation.get("created_at"), annotation.get("lead_time"))
         if annotation.get("ground_truth"):
             rows.add_gold(item, answers)
 
@@ -161,6 +160,6 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
             rows.drop("no annotation")
             continue
         answers = {name: choices(parsed(record.get(name))) for name in tags}
-        times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
-        rows.add(record.get(item), file_stem(source) if by_file else annotator_of(record["annotator"]), answers, **times)
+        worker = file_stem(source) if by_file else annotator_of(record["annotator"])
+        rows.add(record.get(item), worker, answers, record.get("created_at"), record.get("lead_time"))
     return rows

@@ -57,16 +57,12 @@ def read_predictions(path: Path) -> list[Prediction]:
     table, _, _ = read_table(file, RESULT_ROLES, {})
     item, label, score = (table[role].cast("string").to_pylist() for role in ("item", "label", "probability"))
     plain = (lambda text: text) if file.suffix.lower() == ".parquet" else unguarded
-    rows = zip(item, label, score, strict=True)
-    found = [Prediction(plain(one), plain(said), _rounded(p)) for one, said, p in rows if one is not None and said is not None]
+    scores = (None if p is None or (number := number_of(p)) is None else round(number, SCORE_DIGITS) for p in score)
+    rows = zip(item, label, scores, strict=True)
+    found = [Prediction(plain(one), plain(said), p) for one, said, p in rows if one is not None and said is not None]
     if not found:
         raise DataError(f"There are no labels in {shown_file(file)}.")
     return found
-
-
-def _rounded(score: str | None) -> float | None:
-    number = None if score is None else number_of(score)
-    return None if number is None else round(number, SCORE_DIGITS)
 
 
 def read_tasks(path: Path) -> list[Task]:
