@@ -83,7 +83,8 @@ def check_row_order(make: Make, labels: Labels) -> None:
 def check_class_names(make: Make, labels: Labels) -> None:
     """Classes by other names in the opposite order are the same classes: probabilities follow them."""
     last = labels.n_classes - 1
-    turned = replace(labels, label=(last - labels.label).astype(labels.label.dtype), classes=_other_names(labels.n_classes))
+    names = pa.array([f"class {last - c}" for c in range(labels.n_classes)])
+    turned = replace(labels, label=(last - labels.label).astype(labels.label.dtype), classes=names)
     one, other = (make().fit(data).result_.posterior for data in (labels, turned))
     difference = np.abs(one - other[:, ::-1]).max()
     assert difference < RUNS_TOLERANCE, f"renaming the classes moved a probability by {difference:.1e}"
@@ -109,10 +110,6 @@ def refuses(model: Any, data: Any) -> bool:
     except DataError as error:
         return error.message.strip().endswith((".", "?"))
     return False
-
-
-def _other_names(n_classes: int) -> pa.Array:
-    return pa.array([f"class {n_classes - c}" for c in range(n_classes)])
 
 
 def check_gold(make: Make, labels: Labels) -> None:

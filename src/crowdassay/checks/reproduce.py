@@ -120,25 +120,21 @@ class Experiments:
             assert data is not None
             if self.announce is not None:
                 self.announce(f"{name}: {method}{' to convergence' if key[2] else ''} ...")
-            options: dict[str, Any]
-            if method in PAPER_STRUCTURES:
-                gamma = self._gamma(name, method) if converged else "auto"
-                options = {} if converged else AUTHORS
-                self._fits[key] = self._minimax(data[0], PAPER_STRUCTURES[method], gamma, options)
-            else:
+            options: dict[str, Any] = {}
+            if method not in PAPER_STRUCTURES:
                 options = (CUT_SHORT[method] if key[2] else {}) | PAPER.get(method, {})
-                self._fits[key] = run(find_method(PAPER_METHODS[method]).make(**options), data[0])
+                estimator: Estimator = find_method(PAPER_METHODS[method]).make(**options)
+            else:
+                structure = PAPER_STRUCTURES[method]
+                if converged:
+                    chosen = self.fit(name, method, converged=False)
+                else:  # the authors weigh classes uniformly; the fast solver fits all candidates, their rule the chosen one
+                    options = AUTHORS
+                    among = MinimaxEntropy(structure=structure, gamma="auto", gammas=PAPER_GAMMAS, reading="uniform")
+                    chosen = run(among, data[0])
+                estimator = MinimaxEntropy(structure=structure, gamma=chosen.parameters["gamma"], **options)
+            self._fits[key] = run(estimator, data[0])
         return self._fits[key]
-
-    def _gamma(self, name: str, method: str) -> float:
-        return float(self.fit(name, method, converged=False).parameters["gamma"])
-
-    def _minimax(self, labels: Labels, structure: str, gamma: float | str, options: dict[str, Any]) -> Result:
-        if gamma != "auto":
-            return run(MinimaxEntropy(structure=structure, gamma=gamma, **options), labels)
-        # The authors weigh classes uniformly. Candidates are fitted by the fast solver, the chosen one by their rule.
-        chosen = run(MinimaxEntropy(structure=structure, gamma="auto", gammas=PAPER_GAMMAS, reading="uniform"), labels)
-        return run(MinimaxEntropy(structure=structure, gamma=chosen.parameters["gamma"], **options), labels)
 
 
 def run(method: Estimator, labels: Labels) -> Result:

@@ -69,8 +69,8 @@ def read_mlflow(probe: Probe, wanted: ReadOptions) -> Annotations:
             else:
                 source = given["source"]
                 worker = source.get("source_id") or source.get("sourceId") or source.get("source_type")
-                answers = {str(given.get("assessment_name", given.get("name"))): feedback.get("value", given.get("value"))}
-                rows.add(item, worker, {key: as_list(value) for key, value in answers.items()}, time=given.get("create_time"))
+                name, value = given.get("assessment_name", given.get("name")), feedback.get("value", given.get("value"))
+                rows.add(item, worker, {str(name): as_list(value)}, time=given.get("create_time"))
     return rows
 
 
