@@ -13,8 +13,7 @@ from crowdassay.errors import DataError, FileError
 from crowdassay.labels.choices import JOINED
 from crowdassay.labels.folder import SUMMARY, TABLE_FORMS, is_ours
 from crowdassay.labels.formats.annotation_tools import ANSWER_KEYS
-from crowdassay.labels.formats.controls import Control, controls_in
-from crowdassay.labels.formats.label_studio import item_of, tasks_in
+from crowdassay.labels.formats.label_studio import Control, controls_in, item_of, tasks_in
 from crowdassay.labels.formats.parse import as_name, field_of, objects
 from crowdassay.labels.formats.record import choose_question
 from crowdassay.labels.probe import probe

@@ -196,22 +196,15 @@ def read(name: str, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
     if name in HEADED and probe.kind == "delimited" and not form.fits(probe):
         raise DataError(f"{probe.shown} lacks the columns of {name}; what can be read is {form.summary}.")
     rows: Annotations | Import = form.load("read")(probe, wanted)
-    if wanted.worker_from_filename:
-        _take_file_names(name, probe, rows)
+    if wanted.worker_from_filename and name not in NAMED_BY_FILE:  # whoever the export says it was
+        if not isinstance(rows, Annotations) or probe.archived:
+            raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
+        worker = file_stem(probe.path.name)
+        rows.annotations = [annotation._replace(worker=worker) for annotation in rows.annotations]
+        rows.columns["worker"] = "file name"
     if wanted.item_column is not None and wanted.item_column not in rows.columns["item"]:
         raise ParameterError(f"In {probe.shown} items are told by their {rows.columns['item']}; leave out --item-column.")
     return rows
-
-
-def _take_file_names(name: str, probe: Probe, rows: Annotations | Import) -> None:
-    """Name the worker of every annotation after the file, whoever the export says it was."""
-    if name in NAMED_BY_FILE:
-        return
-    if not isinstance(rows, Annotations) or probe.archived:
-        raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
-    worker = file_stem(probe.path.name)
-    rows.annotations = [annotation._replace(worker=worker) for annotation in rows.annotations]
-    rows.columns["worker"] = "file name"
 
 
 def check_format(name: str | None) -> str | None:

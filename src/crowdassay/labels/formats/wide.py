@@ -26,6 +26,7 @@ from crowdassay.labels.formats.wide_columns import (
     MOST_HEADLESS_CLASSES,
     NUMBERED_WORKER,
     SHORT_NUMBERED,
+    are_classes,
     choose_columns,
     choose_workers,
     is_nothing,
@@ -236,16 +237,11 @@ def _are_labels(first: list[str]) -> bool:
 
 def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
-    first, body = [cell.strip() for cell in rows[0]], rows[1:]
-    given = {cell for cell in first if not is_nothing(cell)}
-    below = {cell.strip() for row in body for cell in row if not is_nothing(cell)}
-    cells = sum(not is_nothing(cell) for row in body for cell in row)
-    if not given or not given <= below or len(below) > min(MOST_HEADLESS_CLASSES, cells / 2) or len(first) < 2:
+    first, *below = ([cell.strip() for cell in row if not is_nothing(cell)] for row in rows)
+    cells = [cell for row in below for cell in row]
+    if not first or not set(first) <= set(cells) or not are_classes(cells) or len(rows[0]) < 2 or _is_apart(rows):
         return False
-    if _is_apart(rows):
-        return False
-    gaps = any(is_nothing(cell) for row in rows for cell in row)
-    return gaps or len(first) > FULL_COLUMNS
+    return len(rows[0]) > FULL_COLUMNS or any(is_nothing(cell) for row in rows for cell in row)
 
 
 def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
