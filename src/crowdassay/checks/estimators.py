@@ -68,14 +68,8 @@ def check_repeatable(make: Make, labels: Labels) -> None:
 def check_row_order(make: Make, labels: Labels) -> None:
     """Shuffling the rows changes nothing but rounding."""
     order = np.random.default_rng(0).permutation(labels.n_labels)
-    shuffled = Labels.from_codes(
-        labels.label_item[order],
-        labels.worker[order],
-        labels.label[order],
-        items=labels.items,
-        workers=labels.workers,
-        classes=labels.classes,
-    )
+    names = {"items": labels.items, "workers": labels.workers, "classes": labels.classes}
+    shuffled = Labels.from_codes(labels.label_item[order], labels.worker[order], labels.label[order], **names)
     difference = np.abs(make().fit(labels).result_.posterior - make().fit(shuffled).result_.posterior).max()
     assert difference < RUNS_TOLERANCE, f"row order moved a probability by {difference:.1e}"
 

@@ -33,16 +33,7 @@ PAPER = {"DS-EM": {"prior": "uniform"}}  # what the paper had and the method has
 AUTHORS = {"solver": "algorithm1", "tol": 5e-3, "max_iter": 50}  # the stop rule of the authors' code
 
 # What the paper prints, typed from it.
-# The folder of each dataset. Price, Age and Web spam are not publicly to be had.
-FOLDERS = {
-    "Bluebirds": "bluebirds",
-    "Price": "price",
-    "RTE": "rte",
-    "Temp": "temp",
-    "Age": "age",
-    "Web search": "web_search",
-    "Web spam": "web_spam",
-}
+# Price, Age and Web spam are not publicly to be had.
 NOT_PUBLIC = ("Price", "Age", "Web spam")
 
 # Table 1: classes, items, workers, labels.
@@ -87,6 +78,15 @@ TABLE_4 = {
 Announce = Callable[[str], None]
 
 
+def folder_of(dataset: str) -> str:
+    """Return the name of a dataset's folder.
+
+    >>> folder_of("Web search")
+    'web_search'
+    """
+    return dataset.lower().replace(" ", "_")
+
+
 class Experiments:
     """Data and fits of the paper's experiments, each loaded or run once and kept.
 
@@ -104,7 +104,7 @@ class Experiments:
     def data(self, name: str) -> tuple[Labels, np.ndarray] | None:
         """Return labels and truth codes of one of the paper's datasets, or None where it is not at hand."""
         if name not in self._data:
-            folder = cached(FOLDERS[name])
+            folder = cached(folder_of(name))
             if folder is None:
                 self._data[name] = None
             else:
@@ -145,8 +145,8 @@ def run(method: Estimator, labels: Labels) -> Result:
 def missing(name: str) -> str:
     """Return why a dataset's row is empty."""
     if name in NOT_PUBLIC:
-        return f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{FOLDERS[name]}'"
-    return f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {FOLDERS[name]}"
+        return f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{folder_of(name)}'"
+    return f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {folder_of(name)}"
 
 
 def _row(dataset: str, column: str, figure: float, found: Sequence[float], digits: int, source: str) -> dict[str, Any]:

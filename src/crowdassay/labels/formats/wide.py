@@ -27,7 +27,7 @@ from crowdassay.labels.formats.wide_columns import (
     NUMBERED_WORKER,
     SHORT_NUMBERED,
     are_classes,
-    choose_columns,
+    choose_item,
     choose_workers,
     is_nothing,
     worker_option,
@@ -214,17 +214,21 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
 def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe: Probe) -> Wide:
     """Take the workers' columns and the item's; the others are noted, and one that knows the truth is gold."""
     columns = [[row[n].strip() for row in body] for n in range(len(header))]
-    chosen = choose_columns(header, columns, wanted, probe.shown)
-    items = None if chosen.item is None else [row[chosen.item] for row in body]
-    name = "row" if chosen.item is None else header[chosen.item] or "first column"
-    given = [[row[n] for row in body] for n in chosen.workers]
-    table = wide_texts(items, [header[n] for n in chosen.workers], given, probe.path.name, name, chosen.notes)
+    item, notes = choose_item(header, columns, wanted)
+    workers, left, known = choose_workers(header, columns, wanted, probe.shown, item)
+    if item is None and left and left[0] == 0 and len(set(columns[0])) == len(columns[0]):
+        item, left, notes = 0, left[1:], []
+    items = None if item is None else [row[item] for row in body]
+    name = "row" if item is None else header[item] or "first column"
+    given = [[row[n] for row in body] for n in workers]
+    notes = [*notes, *not_workers([header[n] for n in left])]
+    table = wide_texts(items, [header[n] for n in workers], given, probe.path.name, name, notes)
     table = replace(table, about=facts_table(header, [table.items.to_pylist(), *columns], probe.path.name))
-    if chosen.known is None:
+    if known is None:
         return table
-    labels = _labels(text_column(columns[chosen.known], probe.path.name)).to_pylist()
+    labels = _labels(text_column(columns[known], probe.path.name)).to_pylist()
     gold = gold_table(zip(table.items.to_pylist(), labels, strict=True), probe.path.name)
-    note = f"The column {shown(header[chosen.known])} was taken for what was decided in the end, as gold."
+    note = f"The column {shown(header[known])} was taken for what was decided in the end, as gold."
     return replace(table, gold=gold, notes=(*table.notes, note))
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
-from crowdassay.labels.columns import check_given, matching_columns, not_workers
+from crowdassay.labels.columns import check_given, matching_columns
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import listed, number_key, shown
 from crowdassay.read_options import ReadOptions
@@ -32,26 +31,6 @@ NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(ROLES['worker'].words)})[\s_\-]*(?:
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
-
-
-@dataclass(frozen=True)
-class WideColumns:
-    """Columns of a wide table, by their places.
-
-    Attributes
-    ----------
-    item : int, optional
-        None where a row is an item.
-    workers : list of int
-    known : int, optional
-        What was decided in the end, in the workers' classes.
-    notes : list of str
-    """
-
-    item: int | None
-    workers: list[int]
-    known: int | None
-    notes: list[str]
 
 
 def is_nothing(cell: str) -> bool:
@@ -73,7 +52,7 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
     """
     if any(map(ROLES["worker"].is_named, names)):
         return None
-    item, _ = _item(names, columns, ReadOptions())
+    item, _ = choose_item(names, columns, ReadOptions())
     workers, doubt, _, cells = _workers(names, columns, item)
     chosen = doubt[0] if doubt else workers
     if len(chosen) < 2 or not all(names[n].strip() for n in chosen):
@@ -81,25 +60,6 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
     if not are_classes([cell for n in chosen for cell in cells[n]]):
         return None
     return f"--worker-columns '{as_pattern(names, chosen)}'" if doubt else "--from wide"
-
-
-def choose_columns(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions, source: str) -> WideColumns:
-    """Choose the workers' columns and the item's, as asked for or by names and cells; what was guessed is noted.
-
-    Parameters
-    ----------
-    names : sequence of str
-    columns : sequence of sequences of str
-        The cells of each column.
-    asked : ReadOptions
-    source : str
-        What messages call the table.
-    """
-    item, notes = _item(names, columns, asked)
-    workers, left, known = choose_workers(names, columns, asked, source, item)
-    if item is None and left and left[0] == 0 and len(set(columns[0])) == len(columns[0]):
-        item, left, notes = 0, left[1:], []
-    return WideColumns(item, workers, known, [*notes, *not_workers([names[n] for n in left])])
 
 
 def choose_workers(
@@ -129,7 +89,7 @@ def choose_workers(
     return workers, left, known[0] if len(known) == 1 else None
 
 
-def _item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions) -> tuple[int | None, list[str]]:
+def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions) -> tuple[int | None, list[str]]:
     """Return the column that names items, None where a row is an item, and what should be known of that."""
     if asked.item_column is not None:
         check_given("item", asked.item_column, names)
