@@ -58,7 +58,15 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
                 rows.add(item, user, {"label": labels})
             continue
         worker = record.get("username")
-        worker = _user_of(probe, name, wanted) if worker is None else worker
+        if worker is None:
+            worker = file_stem(name)
+            if not wanted.worker_from_filename and (not probe.archived or worker.lower() == "all"):
+                raise DataError(
+                    f"{shown_file(name)} does not say who gave which label: doccano writes each user's labels to a file of "
+                    "their own only when the project does not share annotations across all users; export such a project and "
+                    "give its whole zip. If this file holds the labels of one user, after whom it is named, say "
+                    "--worker-from-filename."
+                )
         answers: dict[str, list[Any]] = {}
         for field in ANSWER_KEYS:
             if field in record:
@@ -72,17 +80,6 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
         else:
             rows.drop("spans, not classes")
     return rows
-
-
-def _user_of(probe: Probe, name: str, wanted: ReadOptions) -> str:
-    user = file_stem(name)
-    if wanted.worker_from_filename or (probe.archived and user.lower() != "all"):
-        return user
-    raise DataError(
-        f"{shown_file(name)} does not say who gave which label: doccano writes each user's labels to a file of their own only "
-        "when the project does not share annotations across all users; export such a project and give its whole zip. If this "
-        "file holds the labels of one user, after whom it is named, say --worker-from-filename."
-    )
 
 
 def read_prodigy(probe: Probe, wanted: ReadOptions) -> Annotations:

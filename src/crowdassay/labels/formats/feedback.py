@@ -174,7 +174,9 @@ def recognise_braintrust(probe: Probe) -> bool:
     first = first_record(probe, "events")
     scores = first.get("scores")
     known = any(name in first for name in BRAINTRUST_FIELDS) or {"input", "output", "expected"} <= first.keys()
-    return known and (scores is None or (isinstance(scores, dict) and all(map(_is_score, scores.values()))))
+    if not known or not isinstance(scores, dict):
+        return known and scores is None
+    return all(one is None or isinstance(one, int | float) or number_of(str(one)) is not None for one in scores.values())
 
 
 def read_braintrust(probe: Probe, wanted: ReadOptions) -> Annotations:
@@ -189,10 +191,6 @@ def read_braintrust(probe: Probe, wanted: ReadOptions) -> Annotations:
         for name, score in scores.items():
             rows.add(item, name, {str(name): as_list(score)}, time=record.get("created"))
     return rows
-
-
-def _is_score(value: Any) -> bool:
-    return value is None or isinstance(value, int | float) or number_of(str(value)) is not None
 
 
 def _names(probe: Probe) -> set[str]:
