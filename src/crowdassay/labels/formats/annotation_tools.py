@@ -67,14 +67,10 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
                     "give its whole zip. If this file holds the labels of one user, after whom it is named, say "
                     "--worker-from-filename."
                 )
-        answers: dict[str, list[Any]] = {}
-        for field in ANSWER_KEYS:
-            if field in record:
-                value = record[field]
-                joined = isinstance(value, str) and name.lower().endswith(".csv")  # only CSV joins labels into one text
-                chosen = value.split("#") if value and joined else as_list(value)
-                if not any(isinstance(label, list | dict) for label in chosen):
-                    answers[field] = chosen
+        answers = {field: as_list(record[field]) for field in ANSWER_KEYS if field in record}
+        if name.lower().endswith(".csv"):  # which joins labels into one text
+            answers = {field: [one for text in given for one in text.split("#")] for field, given in answers.items()}
+        answers = {field: given for field, given in answers.items() if _classes(given) == given}
         if answers:
             rows.add(item, worker, answers)
         else:

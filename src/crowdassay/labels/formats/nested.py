@@ -96,11 +96,10 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
     labels = [name for name in record if _is(name, "label", "s")]
     who = {str(worker) for name in workers for worker in _parts(record[name]) if not isinstance(worker, dict | list)}
     for name, value in record.items():
-        if not _gives_labels(value):
-            continue
-        if _is(name, "worker", "s") or all(map(NUMBERED_WORKER.fullmatch, value)) or (name in labels and who.issuperset(value)):
-            return (name,)
-        if told and name in labels:
+        named = _is(name, "worker", "s") or (name in labels and told)
+        if _gives_labels(value) and (
+            named or all(map(NUMBERED_WORKER.fullmatch, value)) or (name in labels and who.issuperset(value))
+        ):
             return (name,)
     if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
         return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
@@ -113,9 +112,8 @@ def _gives_labels(value: Any) -> bool:
     >>> _gives_labels({"ann": "a", "bob": ["a", "b"]}), _gives_labels({"ann": {"tone": "a"}}), _gives_labels({})
     (True, False, False)
     """
-    if not isinstance(value, dict) or not value:
-        return False
-    return not any(isinstance(one, list | dict) for label in value.values() for one in as_list(label))
+    given = [one for label in mapping(value).values() for one in as_list(label)]
+    return bool(mapping(value)) and not any(isinstance(one, list | dict) for one in given)
 
 
 def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
@@ -171,8 +169,7 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
     if pairs and pairs[0][0] is not None:
         return OUTER_KEY
     # Every object is an item of its own, so that only what is different in all of them can tell items.
-    cells = {key: [record.get(key) for _, record in pairs] for key in keys}
-    single = {key: {cell for cell in column if not isinstance(cell, dict | list)} for key, column in cells.items()}
+    single = {key: {cell for _, one in pairs if not isinstance(cell := one.get(key), dict | list)} for key in keys}
     every = [key for key, values in single.items() if len(values - {None}) == len(pairs)]
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or ROLES["item"].best(every):
