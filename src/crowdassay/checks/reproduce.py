@@ -142,18 +142,14 @@ def run(method: Estimator, labels: Labels) -> Result:
     return fit(method, MemoryPlace(labels), fallbacks=False)
 
 
-def missing(name: str) -> str:
-    """Return why a dataset's row is empty."""
-    if name in NOT_PUBLIC:
-        return f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{folder_of(name)}'"
-    return f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {folder_of(name)}"
-
-
 def _row(dataset: str, column: str, figure: float, found: Sequence[float], digits: int, source: str) -> dict[str, Any]:
     """Return a figure of the paper beside ours, and ours at convergence; why there is none where nothing was ``found``."""
     row: dict[str, Any] = {"dataset": dataset, "column": column, "paper": figure}
     if not found:
-        return {**row, "note": missing(source)}
+        note = f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {folder_of(source)}"
+        if source in NOT_PUBLIC:
+            note = f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{folder_of(source)}'"
+        return {**row, "note": note}
     ours, *converged = (round(value, digits) for value in found)
     row |= {"ours": ours, "difference": round(ours - figure, digits)}
     return {**row, "converged": converged[0]} if converged else row

@@ -201,21 +201,19 @@ def _tasks(annotations: Any) -> list[dict[str, Any]]:
 
 def recognise_sagemaker(probe: Probe) -> bool:
     """Return whether there are workers' responses, or a manifest."""
-    if probe.archived:
-        return any(RESPONSE_FOLDER in PurePosixPath(name).parts for name in probe.names) or bool(_responses(probe.first))
-    return _is_manifest(probe.first) or (probe.kind == "records" and bool(_responses(probe.first)))
+    inside = any(RESPONSE_FOLDER in PurePosixPath(name).parts for name in probe.names)
+    return inside or bool(_responses(probe.first)) or (not probe.archived and _is_manifest(probe.first))
 
 
 def read_sagemaker(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read what every worker answered; a manifest of consolidated labels is refused."""
-    archived = probe.archived
-    if archived:
+    if probe.archived:
         inside = [name for name in probe.names if RESPONSE_FOLDER in PurePosixPath(name).parts]
         probe = replace(probe, names=inside or probe.names)
-    by_folder = archived and _by_folder(probe.names)
-    where = "folder" if by_folder else "file name" if archived or _responses(probe.first) else "source-ref or source"
+    by_folder = probe.archived and _by_folder(probe.names)
+    where = "folder" if by_folder else "file name" if probe.archived or _responses(probe.first) else "source-ref or source"
     label = "content.*" if where.startswith("source") else "answerContent.*"
-    rows = Annotations({"item": where if archived else wanted.item_column or where, "worker": "workerId", "label": label})
+    rows = Annotations({"item": where if probe.archived else wanted.item_column or where, "worker": "workerId", "label": label})
     for name, record in probe.named_records():
         place = PurePosixPath(name)
         item = (place.parent.name or probe.path.name) if by_folder else place.stem

@@ -60,7 +60,7 @@ def read_mlflow(probe: Probe, wanted: ReadOptions) -> Annotations:
             if not assessments and (metric := _metric(key, set(record))):
                 rows.add(item, metric, {metric: as_list(value)})
         for given in assessments:
-            rows.columns |= {"worker": "assessment source", "label": "*"}
+            rows.columns["worker"] = "assessment source"
             feedback = mapping(given.get("feedback", given.get("expectation")))
             if given.get("valid") is False:
                 rows.drop("replaced by a later assessment")

@@ -50,7 +50,10 @@ def recognise(probe: Probe) -> bool:
 def read(probe: Probe, wanted: ReadOptions) -> Import:
     """Read an answer from each cell of the columns that are items."""
     rows, source = cells_of(probe), probe.shown
-    header, body = [name.strip() for name in rows[0]], _responses(rows)
+    header, width = [name.strip() for name in rows[0]], max(map(len, rows))
+    # Below the header Qualtrics writes the questions' texts, and their ids in JSON.
+    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
+    body = [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 1 :]]
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
     if wanted.worker_column is not None:
@@ -83,22 +86,12 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
 def _person(header: Sequence[str]) -> int | None:
     """Return the column that names the person."""
     spellings = [word + ending for word in ROLES["worker"].words for ending in ("", "id", *ROLES["worker"].late_endings)]
-    for spelling in (*spellings, *PERSON_NAMES):
-        for n, name in enumerate(header):
-            if plain_name(name) == spelling:
-                return n
-    return None
+    plain = [plain_name(name) for name in header]
+    return next((plain.index(spelling) for spelling in (*spellings, *PERSON_NAMES) if spelling in plain), None)
 
 
 def _asked(header: Sequence[str], person: int | None) -> list[int]:
     return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT_PERSON]
-
-
-def _responses(rows: Sequence[list[str]]) -> list[list[str]]:
-    """Leave out the header and what Qualtrics writes below it: the questions' texts, and their ids in JSON."""
-    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
-    width = max(len(row) for row in rows)
-    return [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 1 :]]
 
 
 def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -54,7 +54,8 @@ def recognise_matrix(probe: Probe) -> bool:
         return False
     if not any(ROLES[role].is_named(name) for name in probe.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
         indexed = len(probe.header) > 2 and probe.header[0].lower() in {"", "unnamed: 0"}
-        if indexed and all(is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
+        codes = {number_of(cell) for row in rows[1:] for cell in row[1:] if not is_nothing(cell)}
+        if indexed and all(code is not None and code.is_integer() and abs(code) < 1000 for code in codes):
             return True
     return _is_headless(rows)
 
@@ -197,7 +198,9 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
             "--no-header, name the columns, keep the index column, or save the matrix with numpy.save."
         )
     named = named or probe.kind == "records"
-    headed = not wanted.no_header and (named or not (_are_labels(first) or _is_headless(rows)))
+    numbers_or_gaps = all(is_nothing(cell) or number_of(cell) is not None for cell in first)  # as labels and hardly any names
+    numeric = numbers_or_gaps and first[0] != "" and not all(map(is_nothing, first))
+    headed = not wanted.no_header and (named or not (numeric or _is_headless(rows)))
     header, body = (first, rows[1:]) if headed else (numbers, rows)
     for number, row in enumerate(body, 1 + headed):
         if len(row) != width and "".join(row).strip():
@@ -230,13 +233,6 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe
     gold = gold_table(zip(table.items.to_pylist(), labels, strict=True), probe.path.name)
     note = f"The column {shown(header[known])} was taken for what was decided in the end, as gold."
     return replace(table, gold=gold, notes=(*table.notes, note))
-
-
-def _are_labels(first: list[str]) -> bool:
-    """Return whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
-    if all(is_nothing(cell) for cell in first):
-        return False
-    return all(is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
 
 
 def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
@@ -303,11 +299,6 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
     if not names:
         raise DataError(f"No labels found: {probe.shown} holds no objects with names and labels.")
     return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
-
-
-def _is_code(cell: str) -> bool:
-    number = number_of(cell)
-    return number is not None and number == int(number) and abs(number) < 1000
 
 
 def matrix_cells(matrix: Any) -> Wide:
