@@ -95,7 +95,7 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
     # Every question of a job with test questions has a column of their answers; columns of the uploaded data have none.
     if wanted.question is None and (tested := [name for name in own if name + APPEN_GOLD in probe.header]):
         asked = tested
-    optional = ["_tainted", "_missed", "_golden", "_created_at", "_started_at", *(name + APPEN_GOLD for name in asked)]
+    optional = ["_tainted", "_missed", "_golden", "_created_at", *(name + APPEN_GOLD for name in asked)]
     rows_read = read_table(probe, rows, [item, APPEN_WORKER], [*asked, *optional])
     if wanted.question is None:
         asked = varying(rows_read, item, asked, blank=True) or asked
@@ -105,7 +105,7 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
     for row in rows_read:
         answers = {name: _lines(row[name]) for name in asked}
         known = {name: _lines(row.get(name + APPEN_GOLD)) for name in asked}
-        if (_is_true(row["_golden"]) if "_golden" in row else any(known.values())) and any(known.values()):
+        if any(known.values()) and _is_true(row.get("_golden", "true")):
             if any(len(several) > 1 for several in known.values()):
                 tested_units.add(row[item])
             rows.add_gold(row[item], {name: given for name, given in known.items() if len(given) == 1})

@@ -102,9 +102,8 @@ def choices(value: Any) -> list[Any]:
         return as_list(value)
     for kind in (*CHOICE_KINDS, "text"):
         if kind in value:
-            chosen = as_list(value[kind])
             paths = kind == "taxonomy"
-            return [BETWEEN.join(map(str, path)) if paths and isinstance(path, list) else path for path in chosen]
+            return [BETWEEN.join(map(str, one)) if paths and isinstance(one, list) else one for one in as_list(value[kind])]
     return []
 
 

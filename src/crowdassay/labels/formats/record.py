@@ -103,7 +103,7 @@ class Annotations:
         self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
         self.dropped: Counter[str] = Counter()
         self.notes: list[str] = []
-        self.tallies: Counter[tuple[str, str]] = Counter()  # told over all files: a sentence with braces, and what is counted
+        self.tallies: Counter[tuple[str, str]] = Counter()  # by a sentence with braces, and what it counts
         self.texts: dict[str | None, str] = {}
         self.facts: dict[str | None, dict[str, Any]] = {}
 
@@ -139,7 +139,7 @@ class Annotations:
 
     @classmethod
     def joined(cls, parts: Sequence[Annotations]) -> Annotations:
-        """Return what several files hold together; what was counted in each is told once."""
+        """Join what several files hold; what was counted in each is noted once."""
         whole = cls(parts[0].columns, one_each=parts[0].one_each)
         for part in parts:
             whole.annotations += part.annotations

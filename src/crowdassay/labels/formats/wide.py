@@ -88,7 +88,7 @@ def recognise_triples(probe: Probe) -> bool:
 
 
 def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
-    """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
+    """Read a matrix of items by workers; empty cells and NaN are no label, and the user must say what -1 is."""
     if probe.kind != "array":
         return _from_cells(probe, wanted).rows(wanted, probe.shown)
     try:
@@ -178,7 +178,7 @@ def _labels(cells: pa.Array) -> pa.Array:
 
 
 def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, source: str) -> None:
-    """Refuse labels of -1 of which nobody has said what they mean."""
+    """Refuse labels of -1 unless the user has said what they mean."""
     values = pc.unique(label.cast(label.type.value_type) if pa.types.is_dictionary(label.type) else label)
     if not wanted.missing and any(number_key(str(value)) == ABSTAIN for value in values.to_pylist() if value is not None):
         raise ParameterError(

@@ -1,7 +1,7 @@
 """Which columns of a table with a column for each worker are workers', which names the item, and which knows the truth.
 
-Columns whose names are numbered like workers are theirs. Of others, those are that are answered in the same words; where two
-sets of columns could be meant, by their names or by what they hold, the user is asked.
+Columns that are numbered like workers are theirs. Of other columns, those are that hold the same words. Where two sets of
+columns could be meant, by their names or by what they hold, the user is asked.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
 def choose_workers(
     names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions, source: str, item: int | None = None
 ) -> tuple[list[int], list[int], int | None]:
-    """Return the workers' columns, those that nobody asked about and that are not, and one of these that knows the truth.
+    """Return the workers' columns, the others that were not asked for, and the one of these that knows the truth, if any does.
 
-    All columns have the same number of cells, or as many of the first as can tell.
+    Columns may hold their first cells alone, the same number each.
     """
     if asked.worker_columns:
         named = matching_columns(names, asked.worker_columns)
@@ -90,7 +90,7 @@ def choose_workers(
 
 
 def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions) -> tuple[int | None, list[str]]:
-    """Return the column that names items, None where a row is an item, and what should be known of that."""
+    """Return the column that names items, None where a row is an item, and notes on that."""
     if asked.item_column is not None:
         check_given("item", asked.item_column, names)
         return list(names).index(asked.item_column), []
@@ -112,7 +112,7 @@ def _names_items(name: str, place: int) -> bool:
 def _workers(
     names: Sequence[str], columns: Sequence[Sequence[str]], item: int | None
 ) -> tuple[list[int], list[list[int]], list[int], list[list[str]]]:
-    """Return the workers' columns, or the sets that could be meant where that is in doubt; all that may be; and all cells."""
+    """Return the workers' columns, or the sets that could be meant; all columns that could be; and what each column says."""
     cells = _comparable(columns)
     free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
     numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
