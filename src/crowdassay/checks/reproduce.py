@@ -177,10 +177,7 @@ def table_3(experiments: Experiments) -> list[dict[str, Any]]:
 
 
 def _scores(
-    experiments: Experiments,
-    printed: dict[str, dict[str, float]],
-    score: Callable[[Result, np.ndarray], float],
-    digits: int,
+    experiments: Experiments, printed: dict[str, dict[str, float]], score: Callable[[Result, np.ndarray], float], digits: int
 ) -> list[dict[str, Any]]:
     rows = []
     for name, figures in printed.items():
@@ -199,15 +196,12 @@ def _scores(
 def table_4(experiments: Experiments) -> list[dict[str, Any]]:
     """Return items, error rate and mean square error in bins of the label's probability, MMCE(O) on web search."""
     data, rows = experiments.data("Web search"), []
-    fitted = [] if data is None else [table_4_records(experiments, converged=converged) for converged in (False, True)]
+    binned = [] if data is None else [table_4_records(experiments, converged=converged) for converged in (False, True)]
     for n, ((low, high), figures) in enumerate(TABLE_4.items()):
-        for column, key, figure in zip(("items", "error rate", "mean square error"), KEYS, figures, strict=True):
-            found = [records[n].get(key, 0) for records in fitted]
+        for column, figure in zip(("items", "error rate", "mean square error"), figures, strict=True):
+            found = [bins[n].get(column.replace(" ", "_"), 0) for bins in binned]
             rows.append(_row(f"({low:g}, {high:g})", column, figure, found, 3, "Web search"))
     return rows
-
-
-KEYS = ("items", "error_rate", "mean_square_error")
 
 
 def table_4_records(experiments: Experiments, *, converged: bool) -> list[dict[str, Any]]:

@@ -113,11 +113,7 @@ def cached(name: str, cache: Path | None = None) -> Path | None:
 
 
 def fetch_dataset(
-    name: str,
-    *,
-    base_url: str | None = None,
-    cache: Path | None = None,
-    announce: Callable[[str], None] | None = None,
+    name: str, *, base_url: str | None = None, cache: Path | None = None, announce: Callable[[str], None] | None = None
 ) -> Path:
     """Fetch a dataset, unless it is already here, and return the folder that holds it.
 

@@ -75,11 +75,8 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
     table = wide_texts(workers, [header[n] for n in asked], [[row[n] for row in body] for n in asked], probe.path.name)
     imported = table.rows(wanted, source)
-    columns = {
-        "item": wanted.item_column or "column",
-        "worker": "row" if person is None else header[person] or "name",
-        "label": "cell",
-    }
+    worker = "row" if person is None else header[person] or "name"
+    columns = {"item": wanted.item_column or "column", "worker": worker, "label": "cell"}
     return replace(imported, item=imported.worker, worker=imported.item, columns=columns, notes=tuple(notes))
 
 

@@ -88,11 +88,7 @@ def label_studio(predictions: Mapping[str, Prediction], tasks: Sequence[Task] | 
             continue
         result = control.answer(one.label, several=wanted.options == "set")
         kept: Task = {name: task[name] for name in ("id", "data", "meta") if name in task}
-        yield {
-            **kept,
-            "annotations": [],
-            "predictions": [{"model_version": AGENT, "score": one.score, "result": result}],
-        }
+        yield {**kept, "annotations": [], "predictions": [{"model_version": AGENT, "score": one.score, "result": result}]}
 
 
 def argilla(predictions: Mapping[str, Prediction], tasks: Sequence[Task] | None, wanted: ReadOptions) -> Iterator[Task]:
