@@ -46,7 +46,7 @@ def recognise_doccano(probe: Probe) -> bool:
 
 def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the labels; the worker is the file's name, or `username` or `annotations[].user` in old exports."""
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "file name", "label": "*"})
+    rows = Annotations(wanted.item_column or "id", "file name")
     for name, record in probe.named_records():
         item = record.get(wanted.item_column) if wanted.item_column else record.get("id", record.get("doc_id"))
         rows.add_text(item, record.get("text", record.get("data")))
@@ -81,7 +81,7 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
 def read_prodigy(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the options chosen, or accept and reject in binary tasks; ignored tasks are left out."""
     field, unnamed = wanted.item_column, set()
-    rows = Annotations({"item": field or "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"})
+    rows = Annotations(field or "_input_hash or _task_hash", "_annotator_id")
     for name, record in ((name, version) for name, outer in probe.named_records() for version in _versions(outer)):
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
         if wanted.worker_from_filename:
@@ -138,7 +138,7 @@ def recognise_kili(probe: Probe) -> bool:
 def read_kili(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the categories of every job; a label that its author replaced is left out."""
     field = wanted.item_column or "id"
-    rows = Annotations({"item": field, "worker": "labels.author", "label": "*"})
+    rows = Annotations(field, "labels.author")
     for asset in probe.records():
         rows.add_text(asset.get(field), asset.get("content"))
         for label in _kili_labels(asset):
@@ -176,7 +176,7 @@ def recognise_argilla(probe: Probe) -> bool:
 
 def read_argilla(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the responses to one question; discarded ones and drafts are left out where the export tells."""
-    rows, silent = Annotations({"item": wanted.item_column or "id", "worker": "user_id", "label": "responses.*"}), False
+    rows, silent = Annotations(wanted.item_column or "id", "user_id", "responses.*"), False
     for record in probe.records():
         field = wanted.item_column
         item = record.get("id", record.get("_server_id")) if field is None else field_of(record, field, "fields")
@@ -252,7 +252,7 @@ def read_labelbox(probe: Probe, wanted: ReadOptions) -> Annotations:
     if probe.has(*V1_FIELDS):
         return _read_first(probe, wanted)
     field = (wanted.item_column or "id").removeprefix("data_row.")
-    rows, projects = Annotations({"item": f"data_row.{field}", "worker": "label_details.created_by", "label": "*"}), set()
+    rows, projects = Annotations(f"data_row.{field}", "label_details.created_by"), set()
     for record in probe.records():
         row = mapping(record.get("data_row"))
         item = row.get(field)
@@ -279,7 +279,7 @@ def read_labelbox(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
     field = wanted.item_column or next(name for name in V1_ITEMS if name in probe.keys)
-    rows = Annotations({"item": field, "worker": "Created By", "label": "*"})
+    rows = Annotations(field, "Created By")
     needed = (field, "Created By", "Label")
     if probe.kind == "delimited" and (missing := [name for name in needed if name not in probe.header]):
         raise ColumnError(f"There is no column {shown(missing[0])} in {probe.shown}.")

@@ -45,7 +45,7 @@ def read_toloka(probe: Probe, wanted: ReadOptions) -> Annotations:
         raise ColumnError(
             f"{probe.shown} has neither {TOLOKA_TASK} nor {TOLOKA_INPUT} columns; name the item's with --item-column."
         )
-    rows = Annotations({"item": ", ".join(items), "worker": TOLOKA_WORKER, "label": f"{TOLOKA_OUTPUT}*"})
+    rows = Annotations(", ".join(items), TOLOKA_WORKER, f"{TOLOKA_OUTPUT}*")
     marked = [mark + name for mark in (TOLOKA_OUTPUT, TOLOKA_GOLD) for name in outputs]
     more = [TOLOKA_STATUS, TOLOKA_HINT, TOLOKA_TIME, *marked]
     for row in read_table(probe, rows, [*items, TOLOKA_WORKER, TOLOKA_OUTPUT + outputs[0]], more):
@@ -88,7 +88,7 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
             "download the full report of the same job instead."
         )
     item = item_column(probe, wanted.item_column, "", APPEN_UNIT)
-    rows = Annotations({"item": item, "worker": APPEN_WORKER, "label": "*"})
+    rows = Annotations(item, APPEN_WORKER)
     own = [name for name in probe.header if not name.startswith(("_", "orig_"))]
     own = [name for name in own if not name.endswith((APPEN_GOLD, "_gold_reason"))]
     asked = own if wanted.question is None else [choose_question(own, wanted.question, probe.path.name)]
@@ -117,7 +117,7 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 
 def _read_json(probe: Probe, wanted: ReadOptions) -> Annotations:
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "worker_id", "label": "results.judgments.data.*"})
+    rows = Annotations(wanted.item_column or "id", "worker_id", "results.judgments.data.*")
     for unit in probe.records():
         item = mapping(unit.get("data")).get(wanted.item_column) if wanted.item_column else unit.get("id")
         for judgement in _judgements(unit):
@@ -169,7 +169,7 @@ def read_zooniverse(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all question tasks; drawings and texts are left out."""
     item = item_column(probe, wanted.item_column, "", "subject_ids" if "subject_ids" in probe.header else "subject_data")
     worker = next((name for name in USER_COLUMNS if name in probe.header), "user_name")
-    rows = Annotations({"item": item, "worker": worker, "label": "annotations.*"})
+    rows = Annotations(item, worker, "annotations.*")
     rows_read = read_table(probe, rows, [item, worker, "annotations"], ["created_at", "workflow_id"])
     several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew
     for row in rows_read:
@@ -213,7 +213,7 @@ def read_sagemaker(probe: Probe, wanted: ReadOptions) -> Annotations:
     by_folder = probe.archived and _by_folder(probe.names)
     where = "folder" if by_folder else "file name" if probe.archived or _responses(probe.first) else "source-ref or source"
     label = "content.*" if where.startswith("source") else "answerContent.*"
-    rows = Annotations({"item": where if probe.archived else wanted.item_column or where, "worker": "workerId", "label": label})
+    rows = Annotations(where if probe.archived else wanted.item_column or where, "workerId", label)
     for name, record in probe.named_records():
         place = PurePosixPath(name)
         item = (place.parent.name or probe.path.name) if by_folder else place.stem

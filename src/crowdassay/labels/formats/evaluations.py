@@ -70,7 +70,7 @@ def recognise_inspect(probe: Probe) -> bool:
 
 def read_inspect(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the scores: an item is a sample, a worker is a scorer."""
-    rows = Annotations({"item": "sample id", "worker": "scorer", "label": "*"})
+    rows = Annotations("sample id", "scorer")
     model, status, samples = "", "success", []
     header = next((name for name in LOG_HEADERS if name in probe.names), None)
     for record in (replace(probe, names=[header]) if header else probe).records():
@@ -130,7 +130,7 @@ def recognise_promptfoo(probe: Probe) -> bool:
 
 def read_promptfoo(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read verdicts: an item is one output, a worker is an assertion that graded it; without assertions, the provider."""
-    rows = Annotations({"item": "provider, prompt and test", "worker": "assertion", "label": "pass"})
+    rows = Annotations("provider, prompt and test", "assertion", "pass")
     for record in probe.records():
         tests: dict[str | None, int] = {}
         results = _results(record)
@@ -218,7 +218,7 @@ def recognise_deepeval(probe: Probe) -> bool:
 
 def read_deepeval(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the verdicts: an item is a test case, a worker is a metric with the model that evaluates it."""
-    rows = Annotations({"item": wanted.item_column or "test case", "worker": "metric", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "test case", "metric", one_each=True)
     metrics: dict[str, None] = {}
     for record in probe.records():
         cases = _cases(record)
@@ -275,7 +275,7 @@ def read_lm_eval(probe: Probe, wanted: ReadOptions) -> Annotations:
     stem = file_stem(probe.path.name)
     named = SAMPLES_FILE.fullmatch(stem)
     task, model = (named[1] if named else stem), stem if wanted.worker_from_filename else probe.path.absolute().parent.name
-    rows = Annotations({"item": "task and doc_id", "worker": "folder", "label": "*"})
+    rows = Annotations("task and doc_id", "folder")
     samples = list(probe.records())
     filters = {as_name(record.get("filter")) for record in samples}
     for record in samples:
@@ -305,7 +305,7 @@ def read_openai_evals(probe: Probe, wanted: ReadOptions) -> Annotations:
 
     Several models are one chain, in which the last may be the grader.
     """
-    rows = Annotations({"item": "sample_id", "worker": "completion_fns", "label": "*"})
+    rows = Annotations("sample_id", "completion_fns")
     model = ""
     asked, judged, failed = set(), set(), set()
     for record in probe.records():
@@ -334,7 +334,7 @@ def read_openai_evals(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def read_reward_bench(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read verdicts: an item is a pair, a worker is the judge, named in the file or else after it."""
-    rows = Annotations({"item": "id", "worker": "model", "label": "results"})
+    rows = Annotations("id", "model", "results")
     halves = 0
     for record in probe.records():
         for number, pair in enumerate(_pairs(record)):
@@ -369,7 +369,7 @@ def recognise_ragas(probe: Probe) -> bool:
 
 def read_ragas(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a row, a worker and a question is a metric, which is a column of numbers."""
-    rows = Annotations({"item": wanted.item_column or "row", "worker": "metric", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "row", "metric", one_each=True)
     records = read_table(probe, rows, (), probe.header)
     cells: dict[str, list[Any]] = {}
     for record in records:
@@ -390,7 +390,7 @@ def read_ragas(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def read_mt_bench(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read single scores: an item is a model's answer to a turn of a question, a worker is the judge, whatever its prompt."""
-    rows = Annotations({"item": "question_id, model and turn", "worker": "judge", "label": "score"})
+    rows = Annotations("question_id, model and turn", "judge", "score")
     for record in probe.records():
         question, model, turn = (as_name(record.get(name)) for name in ("question_id", "model", "turn"))
         item = f"{question} / {model} / turn {turn}"

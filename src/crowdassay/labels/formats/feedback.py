@@ -50,7 +50,7 @@ def read_mlflow(probe: Probe, wanted: ReadOptions) -> Annotations:
     Every metric is a question of its own, with a scale of its own. Assessments that failed, or that another one has replaced,
     are counted.
     """
-    rows = Annotations({"item": wanted.item_column or "row", "worker": "metric", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "row", "metric", one_each=True)
     for number, record in enumerate(probe.records()):
         name = wanted.item_column or next((key for key in TRACE_IDS if record.get(key) is not None), None)
         item = record.get(name) if name else mapping(record.get("info")).get("trace_id", str(number))
@@ -97,8 +97,7 @@ def recognise_langfuse(probe: Probe) -> bool:
 
 def read_langfuse(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
-    columns = {"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"}
-    rows = Annotations(columns, one_each=True)
+    rows = Annotations(wanted.item_column or "traceId", "authorUserId or source", one_each=True)
     more = [name for names in SCORE_FIELDS.values() for name in names]
     unnamed = 0
     for record in read_table(probe, rows, SCORE_COLUMNS, [*more, wanted.item_column or ""], inside="data"):
@@ -124,8 +123,7 @@ def recognise_phoenix(probe: Probe) -> bool:
 
 def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read annotations: an item is a span, trace or session; a worker is a person, a judge or code; a question is a name."""
-    columns = {"item": wanted.item_column or "span_id", "worker": "user_id, identifier or annotator_kind", "label": "*"}
-    rows = Annotations(columns, one_each=True)
+    rows = Annotations(wanted.item_column or "span_id", "user_id, identifier or annotator_kind", one_each=True)
     more = [*ANNOTATED, *ANNOTATION_NAMES, *ANNOTATION_LABELS, "result", "user_id", "identifier", "metadata", "created_at",
             "document_position", wanted.item_column or ""]  # fmt: skip
     unnamed = 0
@@ -151,8 +149,7 @@ def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def read_langsmith(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read feedback: an item is a run, a worker is who gave it, a question is its key."""
-    columns = {"item": wanted.item_column or "run_id", "worker": "feedback_source", "label": "*"}
-    rows = Annotations(columns, one_each=True)
+    rows = Annotations(wanted.item_column or "run_id", "feedback_source", one_each=True)
     more = [*RUN_IDS, "score", "value", "created_at", wanted.item_column or ""]
     unnamed = 0
     for record in read_table(probe, rows, ("key", "feedback_source"), more):
@@ -181,7 +178,7 @@ def recognise_braintrust(probe: Probe) -> bool:
 
 def read_braintrust(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a span that was scored, a worker and a question is a score's name."""
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "scores", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "id", "scores", one_each=True)
     for record in read_table(probe, rows, (), inside="events"):
         scores = mapping(record.get("scores"))
         item = record.get(wanted.item_column or "id")

@@ -57,7 +57,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 def no_annotations(wanted: ReadOptions) -> Annotations:
     """Return where annotations are gathered, with the names of what tells items, workers and labels."""
     worker = "file name" if wanted.worker_from_filename else "completed_by"
-    return Annotations({"item": wanted.item_column or "id", "worker": worker, "label": "*"})
+    return Annotations(wanted.item_column or "id", worker)
 
 
 def add_task(
@@ -148,7 +148,7 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
         raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
     item, source = wanted.item_column or "id", probe.path.name
     by_file = wanted.worker_from_filename
-    rows = Annotations({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
+    rows = Annotations(item, "file name" if by_file else "annotator")
     if probe.kind == "delimited" and item not in probe.header:
         raise ColumnError(f"There is no column {shown(item)} for the item in {probe.shown}; name one with --item-column.")
     names = [name for name in probe.header if name not in OWN_COLUMNS - {"created_at", "lead_time", "id"}]

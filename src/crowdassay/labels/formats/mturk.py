@@ -63,7 +63,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     stem = None if wanted.item_column is None else wanted.item_column.removeprefix(MTURK_INPUT)
     numbered = _numbered(name.removeprefix(MTURK_INPUT) for name in input_names)
     one_item = None if stem in numbered else item_column(probe, wanted.item_column, MTURK_INPUT, hit)
-    rows = Annotations({"item": one_item or hit, "worker": who, "label": f"{MTURK_ANSWER}*"})
+    rows = Annotations(one_item or hit, who, f"{MTURK_ANSWER}*")
     answer_names = _asked([name for name in probe.header if name.startswith(MTURK_ANSWER)], wanted.question)
     extra = {known: named[name] for known, names in OTHER_COLUMNS.items() for name in names if name in named}
     parts = [MTURK_INPUT + name for columns in numbered.values() for name in columns.values()]
@@ -238,7 +238,7 @@ def _is_of_api(probe: Probe) -> bool:
 def _read_api(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all questions; rejected assignments are left out."""
     item = wanted.item_column or API_HIT
-    rows = Annotations({"item": item, "worker": API_WORKER, "label": f"{API_ANSWER}.*"})
+    rows = Annotations(item, API_WORKER, f"{API_ANSWER}.*")
     for row in read_table(probe, rows, [item, API_WORKER, API_ANSWER], [API_STATUS, API_TIME], inside=API_LIST):
         if str(row.get(API_STATUS)).strip().lower() == "rejected":
             rows.drop("rejected")

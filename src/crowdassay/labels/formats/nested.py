@@ -34,7 +34,7 @@ def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
     item = _item(pairs, wanted, probe)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (OUTER_KEY,))
-    rows = Annotations({"item": item, "worker": where[0], "label": "*"})
+    rows = Annotations(item, where[0])
     for key, record in pairs:
         name = key if item == OUTER_KEY else record.get(item)
         rows.add_text(name, record.get("text"))
@@ -190,7 +190,7 @@ def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
     if not named and wanted.item_column is None:
         raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
     item = item_column(probe, wanted.item_column, "", named[0] if named else "")
-    rows = Annotations({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
+    rows = Annotations(item, f"{next(iter(workers.values()))}...")
     used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
     for row in read_table(probe, rows, [item], used):
         for number, column in workers.items():

@@ -83,21 +83,21 @@ class Annotations:
 
     Parameters
     ----------
-    columns : mapping
-        Where item, worker and label are found; an asterisk stands for the question.
+    item, worker, label : str
+        Where each is found; an asterisk stands for the question.
     one_each : bool
         Whether an annotation answers one question alone, so that it has not left the others open.
 
     Examples
     --------
-    >>> rows = Annotations({"item": "id", "worker": "who", "label": "answers.*"})
+    >>> rows = Annotations("id", "who", "answers.*")
     >>> rows.add("t1", "ann", {"tone": ["warm"], "topic": ["cats", "dogs"]})
     >>> finish([rows], ReadOptions(question="tone"), "export.json").label.to_pylist()
     ['warm']
     """
 
-    def __init__(self, columns: Mapping[str, str], *, one_each: bool = False) -> None:
-        self.columns, self.one_each = dict(columns), one_each
+    def __init__(self, item: str, worker: str, label: str = "*", *, one_each: bool = False) -> None:
+        self.columns, self.one_each = {"item": item, "worker": worker, "label": label}, one_each
         self.annotations: list[Annotation] = []
         self.predictions: list[Annotation] = []
         self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
@@ -140,7 +140,7 @@ class Annotations:
     @classmethod
     def joined(cls, parts: Sequence[Annotations]) -> Annotations:
         """Join what several files hold; what was counted in each is noted once."""
-        whole = cls(parts[0].columns, one_each=parts[0].one_each)
+        whole = cls(**parts[0].columns, one_each=parts[0].one_each)
         for part in parts:
             whole.annotations += part.annotations
             whole.predictions += part.predictions

@@ -209,8 +209,6 @@ def read(name: str, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
 
 def check_format(name: str | None) -> str | None:
     """Return the name of a format, an alias resolved; refuse one that does not exist."""
-    if name is None or name == PLAIN_FORMAT or name in EXPORT_FORMATS:
-        return name
-    if name in ALIASES:
-        return ALIASES[name]
-    raise ParameterError(no_such("format", name, [PLAIN_FORMAT, *EXPORT_FORMATS, *ALIASES]))
+    if name is not None and name not in (every := [PLAIN_FORMAT, *EXPORT_FORMATS, *ALIASES]):
+        raise ParameterError(no_such("format", name, every))
+    return name if name is None else ALIASES.get(name, name)
