@@ -9,12 +9,10 @@ from __future__ import annotations
 import pickle  # only for bytes of our own  # nosec B403
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.errors import DataError
 from crowdassay.estimators.base import Estimator
 from crowdassay.labels.labels import Labels
 
@@ -95,15 +93,6 @@ def check_progress(make: Make, labels: Labels) -> None:
         assert max(value for _, value in heard) >= result.objective - 1e-6 * abs(result.objective), (
             "progress never reached the end"
         )
-
-
-def refuses(model: Any, data: Any) -> bool:
-    """Return whether fitting the data raises `DataError` with a sentence; the suites of studies use it too."""
-    try:
-        model.fit(data)
-    except DataError as error:
-        return error.message.strip().endswith((".", "?"))
-    return False
 
 
 def check_gold(make: Make, labels: Labels) -> None:

@@ -47,8 +47,13 @@ ROWS_SAMPLED = 200  # rows that are looked at
 
 def recognise_matrix(probe: Probe) -> bool:
     """Return whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
-    if (told := _is_numbered(probe, probe.header or list(mapping(probe.first)))) or probe.kind != "delimited":
-        return told
+    numbered = [name for name in probe.header or mapping(probe.first) if NUMBERED_WORKER.fullmatch(name)]
+    if len(numbered) > 1 and not any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
+        short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
+        if not short or proposal_matrix(probe) is not None:  # under a short name there must be classes as well
+            return True
+    if probe.kind != "delimited":
+        return False
     rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
@@ -58,15 +63,6 @@ def recognise_matrix(probe: Probe) -> bool:
         if indexed and all(code is not None and code.is_integer() and abs(code) < 1000 for code in codes):
             return True
     return _is_headless(rows)
-
-
-def _is_numbered(probe: Probe, names: Sequence[str]) -> bool:
-    """Return whether columns are named like numbered workers; where the word is short, they must hold classes as well."""
-    numbered = [name for name in names if NUMBERED_WORKER.fullmatch(name)]
-    if len(numbered) < 2 or any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
-        return False
-    short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
-    return not short or proposal_matrix(probe) is not None
 
 
 def proposal_matrix(probe: Probe) -> str | None:
