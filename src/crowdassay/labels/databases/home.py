@@ -157,9 +157,8 @@ class SqliteHome(Home):
 
     def _leave_others_alone(self) -> None:
         """Refuse somebody else's database before anything is written to it, such as the mode of its journal."""
-        with closing(
-            sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=WRITER_PATIENCE)
-        ) as connection:
+        address = f"{self.path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=WRITER_PATIENCE)) as connection:
             session = Session(connection, self.mark)
             try:
                 tables = self.tables(session)

@@ -99,7 +99,6 @@ def read_langfuse(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
     rows = Annotations(wanted.item_column or "traceId", "authorUserId or source", one_each=True)
     more = [name for names in SCORE_FIELDS.values() for name in names]
-    unnamed = 0
     for record in read_table(probe, rows, SCORE_COLUMNS, [*more, wanted.item_column or ""], inside="data"):
         facts = {fact: first_of(record, names, blank=False) for fact, names in SCORE_FIELDS.items()}
         if str(facts["kind"]).upper() in TEXT_SCORES:
@@ -108,10 +107,9 @@ def read_langfuse(probe: Probe, wanted: ReadOptions) -> Annotations:
         item = f"{facts['trace']} / {facts['observation']}" if facts["observation"] else facts["trace"]
         if wanted.item_column:
             item = record.get(wanted.item_column)
-        unnamed += facts["author"] is None and record.get("source") == BY_PEOPLE
         worker = facts["author"] or record.get("source")
         rows.add(item, worker, {str(record.get("name")): as_list(facts["label"])}, time=facts["time"])
-    _tell_unnamed(rows, unnamed, BY_PEOPLE)
+    _tell_unnamed(rows, BY_PEOPLE)
     return rows
 
 
@@ -126,7 +124,6 @@ def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
     rows = Annotations(wanted.item_column or "span_id", "user_id, identifier or annotator_kind", one_each=True)
     more = [*ANNOTATED, *ANNOTATION_NAMES, *ANNOTATION_LABELS, "result", "user_id", "identifier", "metadata", "created_at",
             "document_position", wanted.item_column or ""]  # fmt: skip
-    unnamed = 0
     for record in read_table(probe, rows, ("annotator_kind",), more, inside="data"):
         item, place = first_of(record, ANNOTATED, blank=False), record.get("document_position")
         if wanted.item_column:
@@ -134,16 +131,14 @@ def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
         elif place not in (None, ""):
             item = f"{item} / document {as_name(place)}"
         result = mapping(parsed(record.get("result")))
-        label = first_of(
-            {**record, **{f"result.{name}": value for name, value in result.items()}}, ANNOTATION_LABELS, blank=False
-        )
+        inside = {f"result.{name}": value for name, value in result.items()}
+        label = first_of({**record, **inside}, ANNOTATION_LABELS, blank=False)
         kind = as_name(record.get("annotator_kind"))
         names = ("user_id", "identifier") if kind == PHOENIX_PERSON else ("identifier",)
         worker = first_of(record, names, blank=False) or mapping(parsed(record.get("metadata"))).get("model")
-        unnamed += worker is None and kind == PHOENIX_PERSON
         name = as_name(first_of(record, ANNOTATION_NAMES, blank=False))
         rows.add(item, worker or kind, {str(name): as_list(label)}, time=record.get("created_at"))
-    _tell_unnamed(rows, unnamed, PHOENIX_PERSON)
+    _tell_unnamed(rows, PHOENIX_PERSON)
     return rows
 
 
@@ -151,18 +146,16 @@ def read_langsmith(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read feedback: an item is a run, a worker is who gave it, a question is its key."""
     rows = Annotations(wanted.item_column or "run_id", "feedback_source", one_each=True)
     more = [*RUN_IDS, "score", "value", "created_at", wanted.item_column or ""]
-    unnamed = 0
     for record in read_table(probe, rows, ("key", "feedback_source"), more):
         item = record.get(wanted.item_column) if wanted.item_column else first_of(record, RUN_IDS, blank=False)
         source = mapping(parsed(record.get("feedback_source")))
         kind, user = as_name(source.get("type")), as_name(first_of(source, ("user_id", "user_name", "ls_user_id"), blank=False))
-        unnamed += user is None and kind == LANGSMITH_PERSON
         # Whoever runs a judge is not the judge.
         worker = kind if user is None else user if kind in (None, LANGSMITH_PERSON) else f"{kind} ({user})"
         value = parsed(record.get("value"))
         label = record.get("score") if value in (None, "") or isinstance(value, dict | list) else value
         rows.add(item, worker, {str(record.get("key")): as_list(label)}, time=record.get("created_at"))
-    _tell_unnamed(rows, unnamed, LANGSMITH_PERSON)
+    _tell_unnamed(rows, LANGSMITH_PERSON)
     return rows
 
 
@@ -195,9 +188,9 @@ def _names(probe: Probe) -> set[str]:
     return probe.keys if "name" in probe.keys or probe.header else set(first_record(probe, "data"))
 
 
-def _tell_unnamed(rows: Annotations, unnamed: int, worker: str) -> None:
-    """Note how often people do not say who they are."""
-    if unnamed:
+def _tell_unnamed(rows: Annotations, worker: str) -> None:
+    """Note how many scores are by people who do not say who they are, and so are one worker."""
+    if unnamed := sum(annotation.worker == worker for annotation in rows.annotations):
         do, these = ("does", "this person is") if unnamed == 1 else ("do", "these people are")
         rows.note(
             f"{counted(unnamed, 'score')} by people {do} not say by whom, so that {these} one worker, {worker}; export the "

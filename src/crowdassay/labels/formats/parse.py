@@ -166,8 +166,7 @@ def read_table(
         rows.tallies["Some rows end before the last column ({}); what they lack is empty.", "row"] += source.lenient.short
     if source.lenient is not None and source.lenient.windows:
         rows.tallies["Some cells are not UTF-8 and were read as Windows-1252: {}.", "cell"] += source.lenient.windows
-    every = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return [dict(zip(table.column_names, cells, strict=True)) for cells in every if any(map(is_filled, cells))]
+    return [row for row in table.to_pylist() if any(map(is_filled, row.values()))]
 
 
 def item_column(probe: Probe, wanted: str | None, prefix: str, otherwise: str) -> str:
