@@ -238,6 +238,8 @@ def _is_of_api(probe: Probe) -> bool:
 def _read_api(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all questions; rejected assignments are left out."""
     item = wanted.item_column or API_HIT
+    if probe.kind == "delimited":
+        item = item_column(probe, wanted.item_column, "", API_HIT)
     rows = Annotations(item, API_WORKER, f"{API_ANSWER}.*")
     for row in read_table(probe, rows, [item, API_WORKER, API_ANSWER], [API_STATUS, API_TIME], inside=API_LIST):
         if str(row.get(API_STATUS)).strip().lower() == "rejected":
