@@ -212,16 +212,16 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
 
 def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe: Probe) -> Wide:
     """Take the workers' columns and the item's; the others are noted, and one that knows the truth is gold."""
-    columns = [[row[n].strip() for row in body] for n in range(len(header))]
-    item, notes = choose_item(header, columns, wanted)
+    cells = list(zip(*body, strict=True))
+    columns = [[cell.strip() for cell in column] for column in cells]
+    item, notes = choose_item(header, cells, wanted)  # names as they are: white space may be what tells them apart
     workers, left, known = choose_workers(header, columns, wanted, probe.shown, item)
-    if item is None and left and left[0] == 0 and len(set(columns[0])) == len(columns[0]):
+    if item is None and left and left[0] == 0 and len(set(cells[0])) == len(cells[0]):
         item, left, notes = 0, left[1:], []
-    items = None if item is None else [row[item] for row in body]
+    items = None if item is None else cells[item]
     name = "row" if item is None else header[item] or "first column"
-    given = [[row[n] for row in body] for n in workers]
     notes = [*notes, *not_workers([header[n] for n in left])]
-    table = wide_texts(items, [header[n] for n in workers], given, probe.path.name, name, notes)
+    table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
     table = replace(table, about=facts_table(header, [table.items.to_pylist(), *columns], probe.path.name))
     if known is None:
         return table
