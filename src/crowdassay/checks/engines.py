@@ -35,7 +35,7 @@ AT_OPTIMUM = 1e-20  # an item tolerance that makes the local engine go on until 
 
 def problems() -> dict[str, Labels]:
     """Return small labels of every shape an engine must take, by name."""
-    ragged = _ragged(np.random.default_rng(2))
+    ragged = _ragged()
     gold = np.full(ragged.n_items, -1)
     gold[[0, 3, -1]] = [1, 2, 0]
     return {
@@ -141,22 +141,18 @@ def check_engine(make: Make) -> None:
         check(make)
 
 
-def _ragged(generator: np.random.Generator, n_items: int = 14, n_workers: int = 7, n_classes: int = 3) -> Labels:
+def _ragged() -> Labels:
     """An item and a worker with one label each, an item with very many, pairs that repeat, a class never chosen."""
-    sizes = generator.integers(1, 6, n_items)
+    generator = np.random.default_rng(2)
+    sizes = generator.integers(1, 6, 14)
     sizes[0], sizes[5] = 1, 40
-    item = np.repeat(np.arange(n_items), sizes)
-    worker = generator.integers(n_workers - 1, size=len(item))
-    worker[-1] = n_workers - 1
-    labels = Labels.from_codes(
-        item,
-        worker,
-        generator.integers(n_classes, size=len(item)),
-        items=pa.array([f"i{j}" for j in range(n_items)]),
-        workers=pa.array([f"w{i}" for i in range(n_workers)]),
-        classes=pa.array([f"c{c}" for c in range(n_classes)]),
-    )
-    return replace(labels, classes=pa.array([f"c{c}" for c in range(n_classes + 1)]))
+    item = np.repeat(np.arange(14), sizes)
+    worker = generator.integers(6, size=len(item))
+    worker[-1] = 6
+    items, workers, classes = (pa.array([f"{name}{n}" for n in range(size)]) for name, size in (("i", 14), ("w", 7), ("c", 4)))
+    label = generator.integers(3, size=len(item))
+    labels = Labels.from_codes(item, worker, label, items=items, workers=workers, classes=classes[:3])
+    return replace(labels, classes=classes)
 
 
 def _tables(labels: Labels) -> FloatArray:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import pickle  # only for bytes of our own  # nosec B403
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crowdassay.errors import DataError
 from crowdassay.estimators.base import Estimator
 from crowdassay.labels.labels import Labels
 
@@ -68,14 +66,8 @@ def check_repeatable(make: Make, labels: Labels) -> None:
 def check_row_order(make: Make, labels: Labels) -> None:
     """Shuffling the rows changes nothing but rounding."""
     order = np.random.default_rng(0).permutation(labels.n_labels)
-    shuffled = Labels.from_codes(
-        labels.label_item[order],
-        labels.worker[order],
-        labels.label[order],
-        items=labels.items,
-        workers=labels.workers,
-        classes=labels.classes,
-    )
+    names = {"items": labels.items, "workers": labels.workers, "classes": labels.classes}
+    shuffled = Labels.from_codes(labels.label_item[order], labels.worker[order], labels.label[order], **names)
     difference = np.abs(make().fit(labels).result_.posterior - make().fit(shuffled).result_.posterior).max()
     assert difference < RUNS_TOLERANCE, f"row order moved a probability by {difference:.1e}"
 
@@ -83,7 +75,8 @@ def check_row_order(make: Make, labels: Labels) -> None:
 def check_class_names(make: Make, labels: Labels) -> None:
     """Classes by other names in the opposite order are the same classes: probabilities follow them."""
     last = labels.n_classes - 1
-    turned = replace(labels, label=(last - labels.label).astype(labels.label.dtype), classes=_other_names(labels.n_classes))
+    names = pa.array([f"class {last - c}" for c in range(labels.n_classes)])
+    turned = replace(labels, label=(last - labels.label).astype(labels.label.dtype), classes=names)
     one, other = (make().fit(data).result_.posterior for data in (labels, turned))
     difference = np.abs(one - other[:, ::-1]).max()
     assert difference < RUNS_TOLERANCE, f"renaming the classes moved a probability by {difference:.1e}"
@@ -100,19 +93,6 @@ def check_progress(make: Make, labels: Labels) -> None:
         assert max(value for _, value in heard) >= result.objective - 1e-6 * abs(result.objective), (
             "progress never reached the end"
         )
-
-
-def refuses(model: Any, data: Any) -> bool:
-    """Return whether fitting the data raises `DataError` with a sentence; the suites of studies use it too."""
-    try:
-        model.fit(data)
-    except DataError as error:
-        return error.message.strip().endswith((".", "?"))
-    return False
-
-
-def _other_names(n_classes: int) -> pa.Array:
-    return pa.array([f"class {n_classes - c}" for c in range(n_classes)])
 
 
 def check_gold(make: Make, labels: Labels) -> None:

@@ -33,16 +33,7 @@ PAPER = {"DS-EM": {"prior": "uniform"}}  # what the paper had and the method has
 AUTHORS = {"solver": "algorithm1", "tol": 5e-3, "max_iter": 50}  # the stop rule of the authors' code
 
 # What the paper prints, typed from it.
-# The folder of each dataset. Price, Age and Web spam are not publicly to be had.
-FOLDERS = {
-    "Bluebirds": "bluebirds",
-    "Price": "price",
-    "RTE": "rte",
-    "Temp": "temp",
-    "Age": "age",
-    "Web search": "web_search",
-    "Web spam": "web_spam",
-}
+# Price, Age and Web spam are not publicly to be had.
 NOT_PUBLIC = ("Price", "Age", "Web spam")
 
 # Table 1: classes, items, workers, labels.
@@ -87,6 +78,15 @@ TABLE_4 = {
 Announce = Callable[[str], None]
 
 
+def folder_of(dataset: str) -> str:
+    """Return the name of a dataset's folder.
+
+    >>> folder_of("Web search")
+    'web_search'
+    """
+    return dataset.lower().replace(" ", "_")
+
+
 class Experiments:
     """Data and fits of the paper's experiments, each loaded or run once and kept.
 
@@ -104,7 +104,7 @@ class Experiments:
     def data(self, name: str) -> tuple[Labels, np.ndarray] | None:
         """Return labels and truth codes of one of the paper's datasets, or None where it is not at hand."""
         if name not in self._data:
-            folder = cached(FOLDERS[name])
+            folder = cached(folder_of(name))
             if folder is None:
                 self._data[name] = None
             else:
@@ -120,25 +120,21 @@ class Experiments:
             assert data is not None
             if self.announce is not None:
                 self.announce(f"{name}: {method}{' to convergence' if key[2] else ''} ...")
-            options: dict[str, Any]
-            if method in PAPER_STRUCTURES:
-                gamma = self._gamma(name, method) if converged else "auto"
-                options = {} if converged else AUTHORS
-                self._fits[key] = self._minimax(data[0], PAPER_STRUCTURES[method], gamma, options)
-            else:
+            options: dict[str, Any] = {}
+            if method not in PAPER_STRUCTURES:
                 options = (CUT_SHORT[method] if key[2] else {}) | PAPER.get(method, {})
-                self._fits[key] = run(find_method(PAPER_METHODS[method]).make(**options), data[0])
+                estimator: Estimator = find_method(PAPER_METHODS[method]).make(**options)
+            else:
+                structure = PAPER_STRUCTURES[method]
+                if converged:
+                    chosen = self.fit(name, method, converged=False)
+                else:  # the authors weigh classes uniformly; the fast solver fits all candidates, their rule the chosen one
+                    options = AUTHORS
+                    among = MinimaxEntropy(structure=structure, gamma="auto", gammas=PAPER_GAMMAS, reading="uniform")
+                    chosen = run(among, data[0])
+                estimator = MinimaxEntropy(structure=structure, gamma=chosen.parameters["gamma"], **options)
+            self._fits[key] = run(estimator, data[0])
         return self._fits[key]
-
-    def _gamma(self, name: str, method: str) -> float:
-        return float(self.fit(name, method, converged=False).parameters["gamma"])
-
-    def _minimax(self, labels: Labels, structure: str, gamma: float | str, options: dict[str, Any]) -> Result:
-        if gamma != "auto":
-            return run(MinimaxEntropy(structure=structure, gamma=gamma, **options), labels)
-        # The authors weigh classes uniformly. Candidates are fitted by the fast solver, the chosen one by their rule.
-        chosen = run(MinimaxEntropy(structure=structure, gamma="auto", gammas=PAPER_GAMMAS, reading="uniform"), labels)
-        return run(MinimaxEntropy(structure=structure, gamma=chosen.parameters["gamma"], **options), labels)
 
 
 def run(method: Estimator, labels: Labels) -> Result:
@@ -146,18 +142,14 @@ def run(method: Estimator, labels: Labels) -> Result:
     return fit(method, MemoryPlace(labels), fallbacks=False)
 
 
-def missing(name: str) -> str:
-    """Return why a dataset's row is empty."""
-    if name in NOT_PUBLIC:
-        return f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{FOLDERS[name]}'"
-    return f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {FOLDERS[name]}"
-
-
 def _row(dataset: str, column: str, figure: float, found: Sequence[float], digits: int, source: str) -> dict[str, Any]:
     """Return a figure of the paper beside ours, and ours at convergence; why there is none where nothing was ``found``."""
     row: dict[str, Any] = {"dataset": dataset, "column": column, "paper": figure}
     if not found:
-        return {**row, "note": missing(source)}
+        note = f"not at hand; set CROWDASSAY_DATA, or run: crowdassay datasets fetch {folder_of(source)}"
+        if source in NOT_PUBLIC:
+            note = f"not publicly to be had; fills itself in when CROWDASSAY_DATA holds a folder '{folder_of(source)}'"
+        return {**row, "note": note}
     ours, *converged = (round(value, digits) for value in found)
     row |= {"ours": ours, "difference": round(ours - figure, digits)}
     return {**row, "converged": converged[0]} if converged else row
@@ -185,10 +177,7 @@ def table_3(experiments: Experiments) -> list[dict[str, Any]]:
 
 
 def _scores(
-    experiments: Experiments,
-    printed: dict[str, dict[str, float]],
-    score: Callable[[Result, np.ndarray], float],
-    digits: int,
+    experiments: Experiments, printed: dict[str, dict[str, float]], score: Callable[[Result, np.ndarray], float], digits: int
 ) -> list[dict[str, Any]]:
     rows = []
     for name, figures in printed.items():
@@ -207,15 +196,12 @@ def _scores(
 def table_4(experiments: Experiments) -> list[dict[str, Any]]:
     """Return items, error rate and mean square error in bins of the label's probability, MMCE(O) on web search."""
     data, rows = experiments.data("Web search"), []
-    fitted = [] if data is None else [table_4_records(experiments, converged=converged) for converged in (False, True)]
+    binned = [] if data is None else [table_4_records(experiments, converged=converged) for converged in (False, True)]
     for n, ((low, high), figures) in enumerate(TABLE_4.items()):
-        for column, key, figure in zip(("items", "error rate", "mean square error"), KEYS, figures, strict=True):
-            found = [records[n].get(key, 0) for records in fitted]
+        for column, figure in zip(("items", "error rate", "mean square error"), figures, strict=True):
+            found = [bins[n].get(column.replace(" ", "_"), 0) for bins in binned]
             rows.append(_row(f"({low:g}, {high:g})", column, figure, found, 3, "Web search"))
     return rows
-
-
-KEYS = ("items", "error_rate", "mean_square_error")
 
 
 def table_4_records(experiments: Experiments, *, converged: bool) -> list[dict[str, Any]]:

@@ -148,7 +148,8 @@ def simulate(
         part = slice(first, first + 65536)
         tau = basis.tables(item_spread * generator.standard_normal((len(truth[part]), basis.size)))
         own = tau[np.arange(len(tau)), truth[part]]
-        label[part] = _draw(generator, sigma[chosen[part], truth[part, None]] + own[:, None, :])
+        logits = sigma[chosen[part], truth[part, None]] + own[:, None, :]
+        label[part] = (logits + generator.gumbel(size=logits.shape)).argmax(axis=-1)  # by Gumbel noise, one class for each row
     items, workers = ([f"{letter}{n + 1}" for n in range(size)] for letter, size in (("i", n_items), ("w", n_workers)))
     return _labels(items, chosen, label, workers, [str(c) for c in range(n_classes)]), truth
 
@@ -177,11 +178,6 @@ def _check_sizes(n_items: int, n_workers: int, n_classes: int, each: int) -> Non
         raise ParameterError(
             f"These labels would take {shown_size(needed)} of memory, and there are {shown_size(room)}; draw fewer."
         )
-
-
-def _draw(generator: np.random.Generator, logits: FloatArray) -> IntArray:
-    """Draw one class for each row of logits over the last axis (the largest of logit plus Gumbel noise)."""
-    return np.asarray((logits + generator.gumbel(size=logits.shape)).argmax(axis=-1))
 
 
 def _choose_workers(generator: np.random.Generator, n_items: int, n_workers: int, each: int) -> IntArray:
@@ -243,13 +239,11 @@ def reviews(generator: np.random.Generator) -> tuple[Labels, IntArray, list[str]
     pace[names.index(HASTY)] = 1.4
     duration = np.round(pace[worker] * np.exp(generator.normal(0, 0.5, worker.shape)), 1)
     labels = _labels(_numbered("review", N_REVIEWS), worker, label, names, MOODS, time=time.ravel(), duration=duration.ravel())
-    return labels, truth, [_write(generator, MOODS[int(code)]) for code in truth]
-
-
-def _write(generator: np.random.Generator, mood: str) -> str:
-    """Return a review in some mood."""
-    sentence = SENTENCES[mood][int(generator.integers(len(SENTENCES[mood])))]
-    return sentence.format(THINGS[int(generator.integers(len(THINGS)))])
+    texts = []
+    for some in (SENTENCES[MOODS[code]] for code in truth):
+        sentence = some[generator.integers(len(some))]
+        texts.append(sentence.format(THINGS[generator.integers(len(THINGS))]))
+    return labels, truth, texts
 
 
 def _answer(generator: np.random.Generator, chance: FloatArray) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Self
@@ -80,7 +81,8 @@ def code_frame(
         if more is not None:
             values = values.append(more.difference(values)) if len(more.difference(values)) else values
     if sort_labels:
-        values = _sorted(values)
+        with suppress(TypeError):  # labels of several kinds have no order
+            values = values.sort_values()
     labels = Labels.from_codes(
         item, worker, values.get_indexer(data["label"]), items=_words(tasks), workers=_words(workers), classes=_words(values)
     )
@@ -136,13 +138,6 @@ class Aggregator:
         code = find_winners(posterior).argmax(axis=1) if code is None else code
         self.probas_ = pandas().DataFrame(posterior, index=coded.tasks, columns=coded.classes.rename("label"))
         self.labels_ = coded.series(coded.classes.take(code), coded.tasks, "agg_label")
-
-
-def _sorted(index: pd.Index) -> pd.Index:
-    try:
-        return index.sort_values()
-    except TypeError:  # labels of several kinds have no order
-        return index
 
 
 def _words(index: pd.Index) -> pa.Array:

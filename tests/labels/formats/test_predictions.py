@@ -6,7 +6,7 @@ import pytest
 
 from crowdassay.errors import DataError
 from crowdassay.labels.files import read_labels
-from crowdassay.labels.formats.controls import Control, controls_of
+from crowdassay.labels.formats.label_studio import Control, controls_of
 from crowdassay.labels.formats.predictions import Prediction, written
 from crowdassay.read_options import ReadOptions
 from support.exports import annotation, json_lines, rows_of, task, write

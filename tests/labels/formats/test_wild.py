@@ -496,6 +496,12 @@ def test_assignments_with_answers_in_xml(tmp_path, shape):
     assert labels.report.columns["label"] == "Answer.tone"
 
 
+def test_a_column_that_assignments_lack_is_named(tmp_path):
+    path = write(tmp_path / "a.csv", csv_text(["HITId", "WorkerId", "Answer"], [["H1", "ann", xml_of(tone="warm")]]))
+    with pytest.raises(ColumnError, match="'picture'"):
+        read_labels(path, item_column="picture")
+
+
 def test_forms_inside_answers_in_xml(tmp_path):
     form = json.dumps([{"tone": {"warm": True, "cold": False}}])
     row = ["H1", "ann", xml_of(taskAnswers=form)]

@@ -34,8 +34,7 @@ class Session:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a query and return all its rows."""
-        cursor = self.connection.execute(self._marked(sql), values)
-        return list(cursor.fetchall())
+        return list(self.connection.execute(self._marked(sql), values).fetchall())
 
     def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
         """Run a query and return its first row, None without any."""
@@ -158,9 +157,8 @@ class SqliteHome(Home):
 
     def _leave_others_alone(self) -> None:
         """Refuse somebody else's database before anything is written to it, such as the mode of its journal."""
-        with closing(
-            sqlite3.connect(f"{self.path.absolute().as_uri()}?mode=ro", uri=True, timeout=WRITER_PATIENCE)
-        ) as connection:
+        address = f"{self.path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=WRITER_PATIENCE)) as connection:
             session = Session(connection, self.mark)
             try:
                 tables = self.tables(session)

@@ -32,7 +32,6 @@ RAW_FILES = "https://raw.githubusercontent.com"
 URL_VARIABLE = "CROWDASSAY_DATASETS_URL"
 LARGEST_RAW_FILE = 32 << 20  # the largest raw file has 2.3 MB
 DOWNLOAD_TIMEOUT = 30.0  # seconds without an answer
-DOWNLOAD_CHUNK = 1 << 16
 
 
 class Dataset(NamedTuple):
@@ -114,11 +113,7 @@ def cached(name: str, cache: Path | None = None) -> Path | None:
 
 
 def fetch_dataset(
-    name: str,
-    *,
-    base_url: str | None = None,
-    cache: Path | None = None,
-    announce: Callable[[str], None] | None = None,
+    name: str, *, base_url: str | None = None, cache: Path | None = None, announce: Callable[[str], None] | None = None
 ) -> Path:
     """Fetch a dataset, unless it is already here, and return the folder that holds it.
 
@@ -174,9 +169,7 @@ def _download(url: str, path: str) -> str:
     try:
         with urlopen(Request(url), timeout=DOWNLOAD_TIMEOUT) as answer:  # noqa: S310  `file_url` checks the scheme  # nosec B310
             expected = answer.headers.get("Content-Length")
-            content = bytearray()
-            while len(content) <= LARGEST_RAW_FILE and (chunk := answer.read(DOWNLOAD_CHUNK)):
-                content += chunk
+            content = answer.read(LARGEST_RAW_FILE + 1)
     except HTTPError as error:
         with error:
             raise FileError(

@@ -91,7 +91,7 @@ def entries() -> dict[str, Entry]:
     39
     """
     text = files(__package__).joinpath("registry.json").read_text(encoding="utf-8")
-    return {name: _entry(name, fields) for name, fields in sorted(json.loads(text).items())}
+    return {name: Entry(name=name, **fields) for name, fields in sorted(json.loads(text, object_hook=_frozen).items())}
 
 
 def entry(name: str) -> Entry:
@@ -104,13 +104,10 @@ def entry(name: str) -> Entry:
     raise ParameterError(f"There is no dataset '{name}'; {hint}")
 
 
-def _entry(name: str, fields: dict[str, Any]) -> Entry:
-    raw = fields.pop("raw", None)
-    return Entry(name=name, raw=raw and Raw(**_frozen(raw)), **_frozen(fields))
-
-
 def _frozen(fields: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    """Return the fields of a JSON object, lists as tuples and raw files as a record."""
+    fields = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return {**fields, "raw": Raw(**fields["raw"])} if fields.get("raw") else fields
 
 
 class Converted(NamedTuple):

@@ -18,7 +18,6 @@ from crowdassay.read_options import ReadOptions
 
 # doccano
 ANSWER_KEYS = ("label", "labels", "cats")
-CONTENT_KEYS = frozenset({"text", "data", "filename"})
 # Prodigy
 UNNAMED_SESSION = re.compile(r"\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d$")  # what Prodigy calls a session that was given no name
 # Kili
@@ -38,8 +37,6 @@ V1_ITEMS = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
 
 def recognise_doccano(probe: Probe) -> bool:
     """Return whether records have a text or file and a list of labels, and no worker column."""
-    if not isinstance(probe.first, dict) or not CONTENT_KEYS & probe.keys or not {"id", "doc_id"} & probe.keys:
-        return False
     if len({PurePosixPath(name).suffix for name in probe.names}) > 1:
         return False
     lists = any(isinstance(probe.first.get(name), list) or (probe.archived and name in probe.first) for name in ANSWER_KEYS)
@@ -49,7 +46,7 @@ def recognise_doccano(probe: Probe) -> bool:
 
 def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the labels; the worker is the file's name, or `username` or `annotations[].user` in old exports."""
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "file name", "label": "*"})
+    rows = Annotations(wanted.item_column or "id", "file name")
     for name, record in probe.named_records():
         item = record.get(wanted.item_column) if wanted.item_column else record.get("id", record.get("doc_id"))
         rows.add_text(item, record.get("text", record.get("data")))
@@ -61,15 +58,19 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
                 rows.add(item, user, {"label": labels})
             continue
         worker = record.get("username")
-        worker = _user_of(probe, name, wanted) if worker is None else worker
-        answers: dict[str, list[Any]] = {}
-        for field in ANSWER_KEYS:
-            if field in record:
-                value = record[field]
-                joined = isinstance(value, str) and name.lower().endswith(".csv")  # only CSV joins labels into one text
-                chosen = value.split("#") if value and joined else as_list(value)
-                if not any(isinstance(label, list | dict) for label in chosen):
-                    answers[field] = chosen
+        if worker is None:
+            worker = file_stem(name)
+            if not wanted.worker_from_filename and (not probe.archived or worker.lower() == "all"):
+                raise DataError(
+                    f"{shown_file(name)} does not say who gave which label: doccano writes each user's labels to a file of "
+                    "their own only when the project does not share annotations across all users; export such a project and "
+                    "give its whole zip. If this file holds the labels of one user, after whom it is named, say "
+                    "--worker-from-filename."
+                )
+        answers = {field: as_list(record[field]) for field in ANSWER_KEYS if field in record}
+        if name.lower().endswith(".csv"):  # which joins labels into one text
+            answers = {field: [one for text in given for one in text.split("#")] for field, given in answers.items()}
+        answers = {field: given for field, given in answers.items() if _classes(given) == given}
         if answers:
             rows.add(item, worker, answers)
         else:
@@ -77,21 +78,10 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
     return rows
 
 
-def _user_of(probe: Probe, name: str, wanted: ReadOptions) -> str:
-    user = file_stem(name)
-    if wanted.worker_from_filename or (probe.archived and user.lower() != "all"):
-        return user
-    raise DataError(
-        f"{shown_file(name)} does not say who gave which label: doccano writes each user's labels to a file of their own only "
-        "when the project does not share annotations across all users; export such a project and give its whole zip. If this "
-        "file holds the labels of one user, after whom it is named, say --worker-from-filename."
-    )
-
-
 def read_prodigy(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the options chosen, or accept and reject in binary tasks; ignored tasks are left out."""
     field, unnamed = wanted.item_column, set()
-    rows = Annotations({"item": field or "_input_hash or _task_hash", "worker": "_annotator_id", "label": "*"})
+    rows = Annotations(field or "_input_hash or _task_hash", "_annotator_id")
     for name, record in ((name, version) for name, outer in probe.named_records() for version in _versions(outer)):
         worker = as_name(record.get("_annotator_id") or record.get("_session_id"))
         if wanted.worker_from_filename:
@@ -148,7 +138,7 @@ def recognise_kili(probe: Probe) -> bool:
 def read_kili(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the categories of every job; a label that its author replaced is left out."""
     field = wanted.item_column or "id"
-    rows = Annotations({"item": field, "worker": "labels.author", "label": "*"})
+    rows = Annotations(field, "labels.author")
     for asset in probe.records():
         rows.add_text(asset.get(field), asset.get("content"))
         for label in _kili_labels(asset):
@@ -166,8 +156,8 @@ def read_kili(probe: Probe, wanted: ReadOptions) -> Annotations:
                 rows.drop("replaced by a later label")
             else:
                 author = mapping(label.get("author"))
-                times = {"time": label.get("createdAt"), "duration": label.get("secondsToLabel")}
-                rows.add(asset.get(field), author.get("email") or author.get("id"), answers, **times)
+                worker = author.get("email") or author.get("id")
+                rows.add(asset.get(field), worker, answers, label.get("createdAt"), label.get("secondsToLabel"))
     return rows
 
 
@@ -186,7 +176,7 @@ def recognise_argilla(probe: Probe) -> bool:
 
 def read_argilla(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the responses to one question; discarded ones and drafts are left out where the export tells."""
-    rows, silent = Annotations({"item": wanted.item_column or "id", "worker": "user_id", "label": "responses.*"}), False
+    rows, silent = Annotations(wanted.item_column or "id", "user_id", "responses.*"), False
     for record in probe.records():
         field = wanted.item_column
         item = record.get("id", record.get("_server_id")) if field is None else field_of(record, field, "fields")
@@ -262,7 +252,7 @@ def read_labelbox(probe: Probe, wanted: ReadOptions) -> Annotations:
     if probe.has(*V1_FIELDS):
         return _read_first(probe, wanted)
     field = (wanted.item_column or "id").removeprefix("data_row.")
-    rows, projects = Annotations({"item": f"data_row.{field}", "worker": "label_details.created_by", "label": "*"}), set()
+    rows, projects = Annotations(f"data_row.{field}", "label_details.created_by"), set()
     for record in probe.records():
         row = mapping(record.get("data_row"))
         item = row.get(field)
@@ -276,8 +266,7 @@ def read_labelbox(probe: Probe, wanted: ReadOptions) -> Annotations:
                     continue
                 details = mapping(label.get("label_details"))
                 answers = _labelbox_answers(objects(mapping(label.get("annotations")).get("classifications")))
-                times = {"time": details.get("created_at"), "duration": facts.get("seconds_to_create")}
-                rows.add(item, details.get("created_by"), answers, **times)
+                rows.add(item, details.get("created_by"), answers, details.get("created_at"), facts.get("seconds_to_create"))
     if rows.annotations and not rows.has_workers():
         raise DataError(
             f"{probe.shown} does not say who gave which label: no label has label_details; export it with label "
@@ -290,7 +279,7 @@ def read_labelbox(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
     field = wanted.item_column or next(name for name in V1_ITEMS if name in probe.keys)
-    rows = Annotations({"item": field, "worker": "Created By", "label": "*"})
+    rows = Annotations(field, "Created By")
     needed = (field, "Created By", "Label")
     if probe.kind == "delimited" and (missing := [name for name in needed if name not in probe.header]):
         raise ColumnError(f"There is no column {shown(missing[0])} in {probe.shown}.")
@@ -306,8 +295,7 @@ def _read_first(probe: Probe, wanted: ReadOptions) -> Annotations:
                 for name, value in mapping(label).items()
                 if name not in {"objects", "classifications", "relationships"} and isinstance(value, str | list)
             }
-        times = {"time": record.get("Created At"), "duration": record.get("Seconds to Label")}
-        rows.add(record.get(field), record.get("Created By"), answers, **times)
+        rows.add(record.get(field), record.get("Created By"), answers, record.get("Created At"), record.get("Seconds to Label"))
         rows.add_text(record.get(field), record.get("Labeled Data"))
     return rows
 

@@ -39,16 +39,21 @@ def read_toloka(probe: Probe, wanted: ReadOptions) -> Annotations:
     outputs = [name.removeprefix(TOLOKA_OUTPUT) for name in probe.header if name.startswith(TOLOKA_OUTPUT)]
     if wanted.question is not None:
         outputs = [choose_question(outputs, wanted.question.removeprefix(TOLOKA_OUTPUT), probe.path.name)]
-    items = _item_columns(probe, wanted.item_column)
-    rows = Annotations({"item": ", ".join(items), "worker": TOLOKA_WORKER, "label": f"{TOLOKA_OUTPUT}*"})
+    item = item_column(probe, wanted.item_column, TOLOKA_INPUT, TOLOKA_TASK)  # the only input, or else the task's id
+    items = [item] if item in probe.header else [name for name in probe.header if name.startswith(TOLOKA_INPUT)]
+    if not items:
+        raise ColumnError(
+            f"{probe.shown} has neither {TOLOKA_TASK} nor {TOLOKA_INPUT} columns; name the item's with --item-column."
+        )
+    rows = Annotations(", ".join(items), TOLOKA_WORKER, f"{TOLOKA_OUTPUT}*")
     marked = [mark + name for mark in (TOLOKA_OUTPUT, TOLOKA_GOLD) for name in outputs]
     more = [TOLOKA_STATUS, TOLOKA_HINT, TOLOKA_TIME, *marked]
     for row in read_table(probe, rows, [*items, TOLOKA_WORKER, TOLOKA_OUTPUT + outputs[0]], more):
         cells = [row[name] for name in items]
-        item = BETWEEN_PARTS.join(cell or "" for cell in cells) if any(map(is_filled, cells)) else None
+        told = BETWEEN_PARTS.join(cell or "" for cell in cells) if any(map(is_filled, cells)) else None
         known = {name: _listed(row.get(TOLOKA_GOLD + name)) for name in outputs}
         if any(known.values()):
-            rows.add_gold(item, known)
+            rows.add_gold(told, known)
         status = (row.get(TOLOKA_STATUS) or "").strip().lower()
         if status in REFUSED_STATES:
             rows.drop(status)
@@ -56,29 +61,14 @@ def read_toloka(probe: Probe, wanted: ReadOptions) -> Annotations:
             rows.drop("training task")
         else:
             answers = {name: _listed(row[TOLOKA_OUTPUT + name]) for name in outputs}
-            rows.add(item, row[TOLOKA_WORKER], answers, time=row.get(TOLOKA_TIME))
+            rows.add(told, row[TOLOKA_WORKER], answers, time=row.get(TOLOKA_TIME))
     return rows
-
-
-def _item_columns(probe: Probe, wanted: str | None) -> list[str]:
-    """Return what tells an item: the only input, else the task's id, else all inputs together."""
-    item = item_column(probe, wanted, TOLOKA_INPUT, TOLOKA_TASK)
-    if item in probe.header:
-        return [item]
-    inputs = [name for name in probe.header if name.startswith(TOLOKA_INPUT)]
-    if not inputs:
-        raise ColumnError(
-            f"{probe.shown} has neither {TOLOKA_TASK} nor {TOLOKA_INPUT} columns; name the item's with --item-column."
-        )
-    return inputs
 
 
 def _listed(cell: str | None) -> list[str]:
     """Return what a cell holds: a JSON list of several choices, or one."""
-    if not is_filled(cell):
-        return []
-    value = parsed(cell)
-    return [str(choice) for choice in as_list(value)] if isinstance(value, list) else [str(cell)]
+    value = parsed(cell) if is_filled(cell) else []
+    return [str(choice) for choice in value] if isinstance(value, list) else [str(cell)]
 
 
 def recognise_appen(probe: Probe) -> bool:
@@ -98,14 +88,14 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
             "download the full report of the same job instead."
         )
     item = item_column(probe, wanted.item_column, "", APPEN_UNIT)
-    rows = Annotations({"item": item, "worker": APPEN_WORKER, "label": "*"})
+    rows = Annotations(item, APPEN_WORKER)
     own = [name for name in probe.header if not name.startswith(("_", "orig_"))]
     own = [name for name in own if not name.endswith((APPEN_GOLD, "_gold_reason"))]
     asked = own if wanted.question is None else [choose_question(own, wanted.question, probe.path.name)]
     # Every question of a job with test questions has a column of their answers; columns of the uploaded data have none.
     if wanted.question is None and (tested := [name for name in own if name + APPEN_GOLD in probe.header]):
         asked = tested
-    optional = ["_tainted", "_missed", "_golden", "_created_at", "_started_at", *(name + APPEN_GOLD for name in asked)]
+    optional = ["_tainted", "_missed", "_golden", "_created_at", *(name + APPEN_GOLD for name in asked)]
     rows_read = read_table(probe, rows, [item, APPEN_WORKER], [*asked, *optional])
     if wanted.question is None:
         asked = varying(rows_read, item, asked, blank=True) or asked
@@ -115,7 +105,7 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
     for row in rows_read:
         answers = {name: _lines(row[name]) for name in asked}
         known = {name: _lines(row.get(name + APPEN_GOLD)) for name in asked}
-        if (_is_true(row["_golden"]) if "_golden" in row else any(known.values())) and any(known.values()):
+        if any(known.values()) and _is_true(row.get("_golden", "true")):
             if any(len(several) > 1 for several in known.values()):
                 tested_units.add(row[item])
             rows.add_gold(row[item], {name: given for name, given in known.items() if len(given) == 1})
@@ -127,7 +117,7 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 
 def _read_json(probe: Probe, wanted: ReadOptions) -> Annotations:
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "worker_id", "label": "results.judgments.data.*"})
+    rows = Annotations(wanted.item_column or "id", "worker_id", "results.judgments.data.*")
     for unit in probe.records():
         item = mapping(unit.get("data")).get(wanted.item_column) if wanted.item_column else unit.get("id")
         for judgement in _judgements(unit):
@@ -179,7 +169,7 @@ def read_zooniverse(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all question tasks; drawings and texts are left out."""
     item = item_column(probe, wanted.item_column, "", "subject_ids" if "subject_ids" in probe.header else "subject_data")
     worker = next((name for name in USER_COLUMNS if name in probe.header), "user_name")
-    rows = Annotations({"item": item, "worker": worker, "label": "annotations.*"})
+    rows = Annotations(item, worker, "annotations.*")
     rows_read = read_table(probe, rows, [item, worker, "annotations"], ["created_at", "workflow_id"])
     several = len({row.get("workflow_id") for row in rows_read}) > 1  # tasks are numbered in each workflow anew
     for row in rows_read:
@@ -189,11 +179,10 @@ def read_zooniverse(probe: Probe, wanted: ReadOptions) -> Annotations:
             subject = next(iter(mapping(parsed(subject))), subject)
         answers: dict[str, list[Any]] = {}
         for given in _tasks(parsed(row["annotations"])):
-            value = given.get("value")
-            if value is None or not any(isinstance(part, dict) for part in as_list(value)):
-                answers[f"{before}{given.get('task')}"] = [part for part in as_list(value) if part is not None]
-            elif choices := [part["choice"] for part in objects(as_list(value)) if "choice" in part]:
-                answers[f"{before}{given.get('task')}"] = choices  # a survey: which animals are there
+            value = as_list(given.get("value"))
+            surveyed = [part["choice"] for part in objects(value) if "choice" in part]  # which animals are there
+            if surveyed or not objects(value):
+                answers[f"{before}{given.get('task')}"] = surveyed or [part for part in value if part is not None]
         time = (row.get("created_at") or "").removesuffix(" UTC") or None
         rows.add(subject, row[worker], answers, time=time)
     return rows
@@ -212,27 +201,25 @@ def _tasks(annotations: Any) -> list[dict[str, Any]]:
 
 def recognise_sagemaker(probe: Probe) -> bool:
     """Return whether there are workers' responses, or a manifest."""
-    if probe.archived:
-        return any(RESPONSE_FOLDER in PurePosixPath(name).parts for name in probe.names) or bool(_responses(probe.first))
-    return _is_manifest(probe.first) or (probe.kind == "records" and bool(_responses(probe.first)))
+    inside = any(RESPONSE_FOLDER in PurePosixPath(name).parts for name in probe.names)
+    return inside or bool(_responses(probe.first)) or (not probe.archived and _is_manifest(probe.first))
 
 
 def read_sagemaker(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read what every worker answered; a manifest of consolidated labels is refused."""
-    archived = probe.archived
-    if archived:
+    if probe.archived:
         inside = [name for name in probe.names if RESPONSE_FOLDER in PurePosixPath(name).parts]
         probe = replace(probe, names=inside or probe.names)
-    by_folder = archived and _by_folder(probe.names)
-    where = "folder" if by_folder else "file name" if archived or _responses(probe.first) else "source-ref or source"
+    by_folder = probe.archived and _by_folder(probe.names)
+    where = "folder" if by_folder else "file name" if probe.archived or _responses(probe.first) else "source-ref or source"
     label = "content.*" if where.startswith("source") else "answerContent.*"
-    rows = Annotations({"item": where if archived else wanted.item_column or where, "worker": "workerId", "label": label})
+    rows = Annotations(where if probe.archived else wanted.item_column or where, "workerId", label)
     for name, record in probe.named_records():
         place = PurePosixPath(name)
         item = (place.parent.name or probe.path.name) if by_folder else place.stem
         for response in _responses(record):
-            times = {"time": response.get("submissionTime"), "duration": response.get("timeSpentInSeconds")}
-            rows.add(item, response.get("workerId"), answers_in(parsed(response.get("answerContent"))), **times)
+            given = answers_in(parsed(response.get("answerContent")))
+            rows.add(item, response.get("workerId"), given, response.get("submissionTime"), response.get("timeSpentInSeconds"))
         answers = _from_all(record)
         for response in answers or []:
             content = mapping(response.get("annotationData")).get("content")

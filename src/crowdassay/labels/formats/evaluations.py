@@ -70,7 +70,7 @@ def recognise_inspect(probe: Probe) -> bool:
 
 def read_inspect(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the scores: an item is a sample, a worker is a scorer."""
-    rows = Annotations({"item": "sample id", "worker": "scorer", "label": "*"})
+    rows = Annotations("sample id", "scorer")
     model, status, samples = "", "success", []
     header = next((name for name in LOG_HEADERS if name in probe.names), None)
     for record in (replace(probe, names=[header]) if header else probe).records():
@@ -130,14 +130,14 @@ def recognise_promptfoo(probe: Probe) -> bool:
 
 def read_promptfoo(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read verdicts: an item is one output, a worker is an assertion that graded it; without assertions, the provider."""
-    rows = Annotations({"item": "provider, prompt and test", "worker": "assertion", "label": "pass"})
+    rows = Annotations("provider, prompt and test", "assertion", "pass")
     for record in probe.records():
         tests: dict[str | None, int] = {}
-        templates: dict[str | None, int] = {}  # a prompt has another promptIdx for each provider
         results = _results(record)
+        # A prompt has another promptIdx for each provider.
+        templates = {name: number for number, name in enumerate(dict.fromkeys(map(_template, results)))}
         for result in results:
-            templates.setdefault(_template(result), len(templates))
-        for result in results:
+            prompt = templates[_template(result)]
             number = result.get("testIdx", tests.setdefault(as_name(result.get("vars")), len(tests)))
             provider = _provider(result.get("provider"))
             grading = mapping(result.get("gradingResult"))
@@ -148,16 +148,17 @@ def read_promptfoo(probe: Probe, wanted: ReadOptions) -> Annotations:
             elif parts:
                 named = () if provider is None else (provider,)
                 item = " / ".join((*named, f"prompt {result.get('promptIdx', 0)}", f"test {number}"))
-                rows.add_facts(item, provider=provider, prompt=templates[_template(result)], test=number)
+                rows.add_facts(item, provider=provider, prompt=prompt, test=number)
                 rows.add_text(item, mapping(result.get("response")).get("output"))
                 _add_assertions(rows, item, parts)
             elif grading.get("reason") == NOTHING_ASSERTED:
                 rows.drop("no assertion")
             else:
-                prompt = f"prompt {templates[_template(result)]} / " if len(templates) > 1 else ""
-                rows.columns |= {"item": "prompt and test" if prompt else "test", "worker": "provider"}
-                rows.add_facts(f"{prompt}test {number}", prompt=templates[_template(result)], test=number)
-                rows.add(f"{prompt}test {number}", provider, {"pass": verdict(result.get("success"))})
+                several = len(templates) > 1
+                item = f"prompt {prompt} / test {number}" if several else f"test {number}"
+                rows.columns |= {"item": "prompt and test" if several else "test", "worker": "provider"}
+                rows.add_facts(item, prompt=prompt, test=number)
+                rows.add(item, provider, {"pass": verdict(result.get("success"))})
     return rows
 
 
@@ -217,7 +218,7 @@ def recognise_deepeval(probe: Probe) -> bool:
 
 def read_deepeval(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the verdicts: an item is a test case, a worker is a metric with the model that evaluates it."""
-    rows = Annotations({"item": wanted.item_column or "test case", "worker": "metric", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "test case", "metric", one_each=True)
     metrics: dict[str, None] = {}
     for record in probe.records():
         cases = _cases(record)
@@ -274,16 +275,16 @@ def read_lm_eval(probe: Probe, wanted: ReadOptions) -> Annotations:
     stem = file_stem(probe.path.name)
     named = SAMPLES_FILE.fullmatch(stem)
     task, model = (named[1] if named else stem), stem if wanted.worker_from_filename else probe.path.absolute().parent.name
-    rows = Annotations({"item": "task and doc_id", "worker": "folder", "label": "*"})
+    rows = Annotations("task and doc_id", "folder")
     samples = list(probe.records())
     filters = {as_name(record.get("filter")) for record in samples}
     for record in samples:
         worker = f"{model} ({record.get('filter')})" if len(filters) > 1 else model
-        answers: dict[str, list[Any]] = {}
-        for name in record.get("metrics") or [key for key in record if key not in SAMPLE_FIELDS]:
-            value = record.get(name)
-            if (value is not None and number_of(str(value)) is not None) or isinstance(value, bool):
-                answers[str(name)] = [value]
+        metrics = record.get("metrics") or [key for key in record if key not in SAMPLE_FIELDS]
+        scores = {str(name): record.get(name) for name in metrics}
+        answers = {
+            name: [score] for name, score in scores.items() if isinstance(score, bool) or number_of(str(score)) is not None
+        }
         item = f"{task} / {as_name(record.get('doc_id'))}"
         rows.add_facts(item, task=task)
         rows.add(item, worker, answers)
@@ -304,7 +305,7 @@ def read_openai_evals(probe: Probe, wanted: ReadOptions) -> Annotations:
 
     Several models are one chain, in which the last may be the grader.
     """
-    rows = Annotations({"item": "sample_id", "worker": "completion_fns", "label": "*"})
+    rows = Annotations("sample_id", "completion_fns")
     model = ""
     asked, judged, failed = set(), set(), set()
     for record in probe.records():
@@ -318,10 +319,11 @@ def read_openai_evals(probe: Probe, wanted: ReadOptions) -> Annotations:
         elif kind == ERROR_EVENT:
             failed.add(item)
         elif kind in VERDICT_EVENTS:
-            fields = VERDICT_EVENTS[kind]
-            data = {name: value for name, value in mapping(record.get("data")).items() if fields is None or name in fields}
+            data = mapping(record.get("data"))
             answers = {
-                name: as_list(value) for name, value in data.items() if value is not None and not isinstance(value, dict | list)
+                name: as_list(data[name])
+                for name in VERDICT_EVENTS[kind] or data
+                if data.get(name) is not None and not isinstance(data[name], dict | list)
             }
             judged.add(item)
             rows.add(item, model or record.get("run_id"), answers, time=record.get("created_at"))
@@ -332,7 +334,7 @@ def read_openai_evals(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def read_reward_bench(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read verdicts: an item is a pair, a worker is the judge, named in the file or else after it."""
-    rows = Annotations({"item": "id", "worker": "model", "label": "results"})
+    rows = Annotations("id", "model", "results")
     halves = 0
     for record in probe.records():
         for number, pair in enumerate(_pairs(record)):
@@ -367,7 +369,7 @@ def recognise_ragas(probe: Probe) -> bool:
 
 def read_ragas(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a row, a worker and a question is a metric, which is a column of numbers."""
-    rows = Annotations({"item": wanted.item_column or "row", "worker": "metric", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "row", "metric", one_each=True)
     records = read_table(probe, rows, (), probe.header)
     cells: dict[str, list[Any]] = {}
     for record in records:
@@ -388,7 +390,7 @@ def read_ragas(probe: Probe, wanted: ReadOptions) -> Annotations:
 
 def read_mt_bench(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read single scores: an item is a model's answer to a turn of a question, a worker is the judge, whatever its prompt."""
-    rows = Annotations({"item": "question_id, model and turn", "worker": "judge", "label": "score"})
+    rows = Annotations("question_id, model and turn", "judge", "score")
     for record in probe.records():
         question, model, turn = (as_name(record.get(name)) for name in ("question_id", "model", "turn"))
         item = f"{question} / {model} / turn {turn}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from crowdassay.labels.formats.parse import as_list, as_name, first_of, objects, parsed, read_table
+from crowdassay.labels.formats.parse import as_list, as_name, first_of, first_record, objects, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import counted, mapping, number_of
@@ -50,7 +50,7 @@ def read_mlflow(probe: Probe, wanted: ReadOptions) -> Annotations:
     Every metric is a question of its own, with a scale of its own. Assessments that failed, or that another one has replaced,
     are counted.
     """
-    rows = Annotations({"item": wanted.item_column or "row", "worker": "metric", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "row", "metric", one_each=True)
     for number, record in enumerate(probe.records()):
         name = wanted.item_column or next((key for key in TRACE_IDS if record.get(key) is not None), None)
         item = record.get(name) if name else mapping(record.get("info")).get("trace_id", str(number))
@@ -60,7 +60,7 @@ def read_mlflow(probe: Probe, wanted: ReadOptions) -> Annotations:
             if not assessments and (metric := _metric(key, set(record))):
                 rows.add(item, metric, {metric: as_list(value)})
         for given in assessments:
-            rows.columns |= {"worker": "assessment source", "label": "*"}
+            rows.columns["worker"] = "assessment source"
             feedback = mapping(given.get("feedback", given.get("expectation")))
             if given.get("valid") is False:
                 rows.drop("replaced by a later assessment")
@@ -69,8 +69,8 @@ def read_mlflow(probe: Probe, wanted: ReadOptions) -> Annotations:
             else:
                 source = given["source"]
                 worker = source.get("source_id") or source.get("sourceId") or source.get("source_type")
-                answers = {str(given.get("assessment_name", given.get("name"))): feedback.get("value", given.get("value"))}
-                rows.add(item, worker, {key: as_list(value) for key, value in answers.items()}, time=given.get("create_time"))
+                name, value = given.get("assessment_name", given.get("name")), feedback.get("value", given.get("value"))
+                rows.add(item, worker, {str(name): as_list(value)}, time=given.get("create_time"))
     return rows
 
 
@@ -91,16 +91,14 @@ def _assessments(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def recognise_langfuse(probe: Probe) -> bool:
     """Return whether records are scores of traces, also where the interface gives scores in pages."""
-    names = _names(probe, "data")
+    names = _names(probe)
     return names.issuperset(SCORE_COLUMNS) and bool({"traceId", "trace_id"} & names)
 
 
 def read_langfuse(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a trace, observation or session; a worker is who scored it; a question is a score's name."""
-    columns = {"item": wanted.item_column or "traceId", "worker": "authorUserId or source", "label": "*"}
-    rows = Annotations(columns, one_each=True)
+    rows = Annotations(wanted.item_column or "traceId", "authorUserId or source", one_each=True)
     more = [name for names in SCORE_FIELDS.values() for name in names]
-    unnamed = 0
     for record in read_table(probe, rows, SCORE_COLUMNS, [*more, wanted.item_column or ""], inside="data"):
         facts = {fact: first_of(record, names, blank=False) for fact, names in SCORE_FIELDS.items()}
         if str(facts["kind"]).upper() in TEXT_SCORES:
@@ -109,26 +107,23 @@ def read_langfuse(probe: Probe, wanted: ReadOptions) -> Annotations:
         item = f"{facts['trace']} / {facts['observation']}" if facts["observation"] else facts["trace"]
         if wanted.item_column:
             item = record.get(wanted.item_column)
-        unnamed += facts["author"] is None and record.get("source") == BY_PEOPLE
         worker = facts["author"] or record.get("source")
         rows.add(item, worker, {str(record.get("name")): as_list(facts["label"])}, time=facts["time"])
-    _tell_unnamed(rows, unnamed, BY_PEOPLE)
+    _tell_unnamed(rows, BY_PEOPLE)
     return rows
 
 
 def recognise_phoenix(probe: Probe) -> bool:
     """Return whether records are annotations of spans, traces or sessions, also where the interface gives them in pages."""
-    names = _names(probe, "data")
+    names = _names(probe)
     return "annotator_kind" in names and bool(names & {*ANNOTATED, *ANNOTATION_NAMES})
 
 
 def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read annotations: an item is a span, trace or session; a worker is a person, a judge or code; a question is a name."""
-    columns = {"item": wanted.item_column or "span_id", "worker": "user_id, identifier or annotator_kind", "label": "*"}
-    rows = Annotations(columns, one_each=True)
+    rows = Annotations(wanted.item_column or "span_id", "user_id, identifier or annotator_kind", one_each=True)
     more = [*ANNOTATED, *ANNOTATION_NAMES, *ANNOTATION_LABELS, "result", "user_id", "identifier", "metadata", "created_at",
             "document_position", wanted.item_column or ""]  # fmt: skip
-    unnamed = 0
     for record in read_table(probe, rows, ("annotator_kind",), more, inside="data"):
         item, place = first_of(record, ANNOTATED, blank=False), record.get("document_position")
         if wanted.item_column:
@@ -136,56 +131,47 @@ def read_phoenix(probe: Probe, wanted: ReadOptions) -> Annotations:
         elif place not in (None, ""):
             item = f"{item} / document {as_name(place)}"
         result = mapping(parsed(record.get("result")))
-        label = first_of(
-            {**record, **{f"result.{name}": value for name, value in result.items()}}, ANNOTATION_LABELS, blank=False
-        )
+        inside = {f"result.{name}": value for name, value in result.items()}
+        label = first_of({**record, **inside}, ANNOTATION_LABELS, blank=False)
         kind = as_name(record.get("annotator_kind"))
         names = ("user_id", "identifier") if kind == PHOENIX_PERSON else ("identifier",)
         worker = first_of(record, names, blank=False) or mapping(parsed(record.get("metadata"))).get("model")
-        unnamed += worker is None and kind == PHOENIX_PERSON
         name = as_name(first_of(record, ANNOTATION_NAMES, blank=False))
         rows.add(item, worker or kind, {str(name): as_list(label)}, time=record.get("created_at"))
-    _tell_unnamed(rows, unnamed, PHOENIX_PERSON)
+    _tell_unnamed(rows, PHOENIX_PERSON)
     return rows
-
-
-def recognise_langsmith(probe: Probe) -> bool:
-    """Return whether records are feedback on runs, each with its source."""
-    return probe.has("key", "feedback_source") and bool(probe.keys & {"score", "value"})
 
 
 def read_langsmith(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read feedback: an item is a run, a worker is who gave it, a question is its key."""
-    columns = {"item": wanted.item_column or "run_id", "worker": "feedback_source", "label": "*"}
-    rows = Annotations(columns, one_each=True)
+    rows = Annotations(wanted.item_column or "run_id", "feedback_source", one_each=True)
     more = [*RUN_IDS, "score", "value", "created_at", wanted.item_column or ""]
-    unnamed = 0
     for record in read_table(probe, rows, ("key", "feedback_source"), more):
         item = record.get(wanted.item_column) if wanted.item_column else first_of(record, RUN_IDS, blank=False)
         source = mapping(parsed(record.get("feedback_source")))
         kind, user = as_name(source.get("type")), as_name(first_of(source, ("user_id", "user_name", "ls_user_id"), blank=False))
-        unnamed += user is None and kind == LANGSMITH_PERSON
         # Whoever runs a judge is not the judge.
         worker = kind if user is None else user if kind in (None, LANGSMITH_PERSON) else f"{kind} ({user})"
         value = parsed(record.get("value"))
         label = record.get("score") if value in (None, "") or isinstance(value, dict | list) else value
         rows.add(item, worker, {str(record.get("key")): as_list(label)}, time=record.get("created_at"))
-    _tell_unnamed(rows, unnamed, LANGSMITH_PERSON)
+    _tell_unnamed(rows, LANGSMITH_PERSON)
     return rows
 
 
 def recognise_braintrust(probe: Probe) -> bool:
     """Return whether records are spans of an experiment with scores by name, also where the interface gives them in pages."""
-    page = objects(mapping(probe.first).get("events"))
-    first = page[0] if page else mapping(probe.first)
+    first = first_record(probe, "events")
     scores = first.get("scores")
     known = any(name in first for name in BRAINTRUST_FIELDS) or {"input", "output", "expected"} <= first.keys()
-    return known and (scores is None or (isinstance(scores, dict) and all(map(_is_score, scores.values()))))
+    if not known or not isinstance(scores, dict):
+        return known and scores is None
+    return all(one is None or isinstance(one, int | float) or number_of(str(one)) is not None for one in scores.values())
 
 
 def read_braintrust(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read scores: an item is a span that was scored, a worker and a question is a score's name."""
-    rows = Annotations({"item": wanted.item_column or "id", "worker": "scores", "label": "*"}, one_each=True)
+    rows = Annotations(wanted.item_column or "id", "scores", one_each=True)
     for record in read_table(probe, rows, (), inside="events"):
         scores = mapping(record.get("scores"))
         item = record.get(wanted.item_column or "id")
@@ -197,19 +183,14 @@ def read_braintrust(probe: Probe, wanted: ReadOptions) -> Annotations:
     return rows
 
 
-def _is_score(value: Any) -> bool:
-    return value is None or isinstance(value, int | float) or number_of(str(value)) is not None
-
-
-def _names(probe: Probe, inside: str) -> set[str]:
+def _names(probe: Probe) -> set[str]:
     """Return the names of a table or of the first record, which may be on a page."""
-    page = objects(mapping(probe.first).get(inside))
-    return set(page[0]) if page and "name" not in probe.keys else probe.keys
+    return probe.keys if "name" in probe.keys or probe.header else set(first_record(probe, "data"))
 
 
-def _tell_unnamed(rows: Annotations, unnamed: int, worker: str) -> None:
-    """Note how often people do not say who they are."""
-    if unnamed:
+def _tell_unnamed(rows: Annotations, worker: str) -> None:
+    """Note how many scores are by people who do not say who they are, and so are one worker."""
+    if unnamed := sum(annotation.worker == worker for annotation in rows.annotations):
         do, these = ("does", "this person is") if unnamed == 1 else ("do", "these people are")
         rows.note(
             f"{counted(unnamed, 'score')} by people {do} not say by whom, so that {these} one worker, {worker}; export the "

@@ -67,11 +67,10 @@ def refuse_foreign(probe: Probe) -> None:
 def _parts_of_texts(probe: Probe) -> tuple[str, str] | None:
     """Return what is said of a table whose rows are tokens with tags, or spans of a text from one character to another."""
     rows = first_rows(probe.start or probe.data or b"", probe.dialect) if probe.dialect else [mapping(probe.first)]
-    if len(roles := [best[0] for role in ITEM_WORKER_LABEL if (best := ROLES[role].best(list(probe.keys)))]) == len(
-        ITEM_WORKER_LABEL
-    ):
-        judged = [(str(row.get(roles[0])), str(row.get(roles[1]))) for row in rows]
-        if len(set(judged)) == len(judged):
+    found = [ROLES[role].best(list(probe.keys)) for role in ITEM_WORKER_LABEL]
+    if all(found):
+        judged = {(str(row.get(found[0][0])), str(row.get(found[1][0]))) for row in rows}
+        if len(judged) == len(rows):
             return None  # one label by each worker on each token or part, which is an item
     tagged = [name for name in probe.header if TAG.fullmatch(name) or name == "-DOCSTART-"]
     tagged += [

@@ -11,7 +11,7 @@ from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.foreign import SURVEY_MARKS
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
-from crowdassay.labels.formats.wide_columns import is_nothing
+from crowdassay.labels.formats.wide_columns import is_nothing, linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed
@@ -50,7 +50,10 @@ def recognise(probe: Probe) -> bool:
 def read(probe: Probe, wanted: ReadOptions) -> Import:
     """Read an answer from each cell of the columns that are items."""
     rows, source = cells_of(probe), probe.shown
-    header, body = [name.strip() for name in rows[0]], _responses(rows)
+    header, width = [name.strip() for name in rows[0]], max(map(len, rows))
+    # Below the header Qualtrics writes the questions' texts, and their ids in JSON.
+    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
+    body = [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 1 :]]
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
     if wanted.worker_column is not None:
@@ -72,33 +75,20 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
     table = wide_texts(workers, [header[n] for n in asked], [[row[n] for row in body] for n in asked], probe.path.name)
     imported = table.rows(wanted, source)
-    columns = {
-        "item": wanted.item_column or "column",
-        "worker": "row" if person is None else header[person] or "name",
-        "label": "cell",
-    }
+    worker = "row" if person is None else header[person] or "name"
+    columns = {"item": wanted.item_column or "column", "worker": worker, "label": "cell"}
     return replace(imported, item=imported.worker, worker=imported.item, columns=columns, notes=tuple(notes))
 
 
 def _person(header: Sequence[str]) -> int | None:
     """Return the column that names the person."""
     spellings = [word + ending for word in ROLES["worker"].words for ending in ("", "id", *ROLES["worker"].late_endings)]
-    for spelling in (*spellings, *PERSON_NAMES):
-        for n, name in enumerate(header):
-            if plain_name(name) == spelling:
-                return n
-    return None
+    plain = [plain_name(name) for name in header]
+    return next((plain.index(spelling) for spelling in (*spellings, *PERSON_NAMES) if spelling in plain), None)
 
 
 def _asked(header: Sequence[str], person: int | None) -> list[int]:
     return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT_PERSON]
-
-
-def _responses(rows: Sequence[list[str]]) -> list[list[str]]:
-    """Leave out the header and what Qualtrics writes below it: the questions' texts, and their ids in JSON."""
-    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
-    width = max(len(row) for row in rows)
-    return [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 1 :]]
 
 
 def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -107,10 +97,5 @@ def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:
     >>> _alike([["yes", "no"], ["no", "no"], ["31", "45"]])
     [[0, 1], [2]]
     """
-    groups: list[tuple[list[int], set[str]]] = []
-    for n, column in enumerate(columns):
-        words = {cell for cell in column if not is_nothing(cell)}
-        near = [group for group in groups if group[1] & words]
-        groups = [group for group in groups if group not in near]
-        groups.append((sorted([n, *(m for group in near for m in group[0])]), words.union(*(group[1] for group in near))))
-    return sorted(group for group, words in groups if words)
+    words = [{cell for cell in column if not is_nothing(cell)} for column in columns]
+    return linked((n for n, own in enumerate(words) if own), lambda n, m: not words[n].isdisjoint(words[m]))

@@ -1,15 +1,18 @@
-"""Label Studio: JSON, JSON_MIN, CSV and TSV exports."""
+"""Label Studio: its exports, which questions a project asks, and a label written as an answer to one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from html.parser import HTMLParser
+from typing import Any, NamedTuple
 
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import ColumnError, DataError, ParameterError
+from crowdassay.labels.choices import JOINED
 from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects, parsed, read_table, varying
-from crowdassay.labels.formats.record import Annotations, choose_question
+from crowdassay.labels.formats.record import BETWEEN, Annotations, choose_question
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import mapping, shown
+from crowdassay.labels.values import mapping, number_of, shown
 from crowdassay.read_options import ReadOptions
 
 # Kinds of answer that can be classes; text only when asked for.
@@ -18,6 +21,8 @@ REGION_KEYS = frozenset({"start", "end", "x", "y", "points", "brushDataURL"})  #
 MIN_COLUMNS = ("annotator", "annotation_id", "lead_time")  # always there in JSON_MIN, CSV and TSV
 SHOWN_DATA = ("text", "image", "url", "audio", "video")  # data that people see
 OWN_COLUMNS = frozenset({*MIN_COLUMNS, "id", "created_at", "updated_at", "agreement", "history"})
+TAG_TYPES = {"selected": "pairwise"}  # control tags whose type is not called as what their values hold
+TAG_VALUES = {TAG_TYPES.get(kind, kind): kind for kind in CHOICE_KINDS}  # by the tag's name in lower case
 
 
 def recognise(probe: Probe) -> bool:
@@ -52,7 +57,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
 def no_annotations(wanted: ReadOptions) -> Annotations:
     """Return where annotations are gathered, with the names of what tells items, workers and labels."""
     worker = "file name" if wanted.worker_from_filename else "completed_by"
-    return Annotations({"item": wanted.item_column or "id", "worker": worker, "label": "*"})
+    return Annotations(wanted.item_column or "id", worker)
 
 
 def add_task(
@@ -66,9 +71,8 @@ def add_task(
             rows.drop("skipped")
             continue
         answers = _answers(annotation, wanted.question)
-        times = {"time": annotation.get("created_at"), "duration": annotation.get("lead_time")}
-        told = annotator_of(annotation.get("completed_by", annotation.get("created_username")))
-        rows.add(item, told if worker is None else worker, answers, **times)
+        told = annotator_of(annotation.get("completed_by", annotation.get("created_username"))) if worker is None else worker
+        rows.add(item, told, answers, annotation.get("created_at"), annotation.get("lead_time"))
         if annotation.get("ground_truth"):
             rows.add_gold(item, answers)
 
@@ -98,9 +102,8 @@ def choices(value: Any) -> list[Any]:
         return as_list(value)
     for kind in (*CHOICE_KINDS, "text"):
         if kind in value:
-            chosen = as_list(value[kind])
             paths = kind == "taxonomy"
-            return [" / ".join(map(str, path)) if paths and isinstance(path, list) else path for path in chosen]
+            return [BETWEEN.join(map(str, one)) if paths and isinstance(one, list) else one for one in as_list(value[kind])]
     return []
 
 
@@ -145,7 +148,7 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
         raise DataError("CSV and JSON_MIN exports of Label Studio hold no predictions; export JSON for --predictions.")
     item, source = wanted.item_column or "id", probe.path.name
     by_file = wanted.worker_from_filename
-    rows = Annotations({"item": item, "worker": "file name" if by_file else "annotator", "label": "*"})
+    rows = Annotations(item, "file name" if by_file else "annotator")
     if probe.kind == "delimited" and item not in probe.header:
         raise ColumnError(f"There is no column {shown(item)} for the item in {probe.shown}; name one with --item-column.")
     names = [name for name in probe.header if name not in OWN_COLUMNS - {"created_at", "lead_time", "id"}]
@@ -161,6 +164,84 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
             rows.drop("no annotation")
             continue
         answers = {name: choices(parsed(record.get(name))) for name in tags}
-        times = {"time": record.get("created_at"), "duration": record.get("lead_time")}
-        rows.add(record.get(item), file_stem(source) if by_file else annotator_of(record["annotator"]), answers, **times)
+        worker = file_stem(source) if by_file else annotator_of(record["annotator"])
+        rows.add(record.get(item), worker, answers, record.get("created_at"), record.get("lead_time"))
     return rows
+
+
+class Control(NamedTuple):
+    """A control tag: its name, which is the question, the tag it is about, and what the values of its answers hold."""
+
+    name: str
+    to_name: str
+    kind: str = "choices"
+
+    def answer(self, label: str, *, several: bool = False) -> list[dict[str, Any]]:
+        """Return a label as the result of an annotation, empty where this kind of tag cannot hold it.
+
+        It is read back by `choices`; ``several`` says that it is a set of choices.
+
+        >>> Control("tone", "text").answer("a|b", several=True)[0]["value"]
+        {'choices': ['a', 'b']}
+        >>> Control("stars", "text", "rating").answer("4")[0]["value"], Control("stars", "text", "rating").answer("many")
+        ({'rating': 4}, [])
+        """
+        chosen: list[Any] = label.split(JOINED) if several else [label]
+        value: Any = chosen
+        if self.kind == "taxonomy":
+            value = [path.split(BETWEEN) for path in chosen]
+        elif self.kind == "selected":
+            value = label
+        elif self.kind in {"rating", "number"}:
+            number = number_of(label)
+            if number is None:
+                return []
+            value = int(number) if number.is_integer() else number
+        kind = TAG_TYPES.get(self.kind, self.kind)
+        return [{"from_name": self.name, "to_name": self.to_name, "type": kind, "value": {self.kind: value}}]
+
+
+class _ConfigReader(HTMLParser):
+    """Gathers the control tags of a labelling configuration; a parser of HTML expands no entities of its own making."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.controls: list[Control] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        if tag in TAG_VALUES and given.get("name") and given.get("perregion", "").lower() != "true":
+            self.controls.append(Control(given["name"], given.get("toname", ""), TAG_VALUES[tag]))
+
+
+def controls_of(config: str) -> list[Control]:
+    """Return the control tags of a labelling configuration whose answers are classes of the whole item, in order.
+
+    >>> controls_of('<View><Text name="t" value="$t"/><Choices name="tone" toName="t"><Choice value="warm"/></Choices></View>')
+    [Control(name='tone', to_name='t', kind='choices')]
+    """
+    reader = _ConfigReader()
+    with suppress(AssertionError):  # by which the parser gives up on a marked section that is none
+        reader.feed(config.encode(errors="replace").decode())  # half of a surrogate pair could not be answered
+        reader.close()
+    return reader.controls
+
+
+def find_control(config: str, question: str | None) -> Control:
+    """Return the control tag of a question, or the only one there is, in a labelling configuration."""
+    found = {one.name: one for one in controls_of(config)}
+    if not found:
+        raise ParameterError("The labelling configuration asks no question whose answers are classes of the whole task.")
+    return found[choose_question(list(found), question, "label_config")]
+
+
+def controls_in(tasks: Iterable[dict[str, Any]], question: str | None) -> list[Control]:
+    """Return the control tags that the annotations and predictions of some tasks answer, in order, each once."""
+    found: dict[str, Control] = {}
+    for task in tasks:
+        for said in (*objects(task.get("annotations")), *objects(task.get("completions")), *objects(task.get("predictions"))):
+            for entry in class_entries(said, question):
+                kind = next((kind for kind in CHOICE_KINDS if kind in entry["value"]), "text")
+                name = str(entry.get("from_name"))
+                found.setdefault(name, Control(name, str(entry.get("to_name") or ""), kind))
+    return list(found.values())

@@ -10,11 +10,12 @@ from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import mapping
 
 
-def _is_list(probe: Probe) -> bool:
+def is_list(probe: Probe) -> bool:
+    """Return whether the first value of JSON is a list."""
     return isinstance(probe.first, list)
 
 
-def _holds_more(probe: Probe) -> bool:
+def holds_more(probe: Probe) -> bool:
     """Return whether an object holds lists or objects, or a key in the plural where a worker's name would be."""
     if not isinstance(probe.first, dict):
         return False
@@ -22,20 +23,15 @@ def _holds_more(probe: Probe) -> bool:
     return any(isinstance(value, list | dict) for value in probe.first.values()) or any(map(ROLES["worker"].is_named, plurals))
 
 
-def _is_numbered(probe: Probe) -> bool:
+def is_numbered(probe: Probe) -> bool:
     """Return whether columns have numbers, as those of several workers have."""
     return sum(any(map(str.isdigit, name)) for name in probe.header) > 1
 
 
-def _is_unnamed(probe: Probe) -> bool:
+def is_unnamed(probe: Probe) -> bool:
     """Return whether a table lacks a column named after items, workers or labels."""
     names = probe.header or [name for name in mapping(probe.first) if isinstance(name, str)]
     return len(names) > 1 and not all(any(map(ROLES[role].is_named, names)) for role in ITEM_WORKER_LABEL)
-
-
-SHAPES: dict[str, Callable[[Probe], bool]] = {
-    "list": _is_list, "nested": _holds_more, "numbered": _is_numbered, "unnamed": _is_unnamed,
-}  # fmt: skip
 
 
 class Mark:
@@ -49,8 +45,8 @@ class Mark:
         How some column or key begins, or ends.
     member : str, optional
         A file or folder in a zip or folder.
-    shape : str, optional
-        A key of `SHAPES`, where no name tells.
+    shape : callable, optional
+        One of the functions above, where no name tells.
 
     Examples
     --------
@@ -60,7 +56,9 @@ class Mark:
     (True, False)
     """
 
-    def __init__(self, *keys: str, start: str = "", end: str = "", member: str = "", shape: str | None = None) -> None:
+    def __init__(
+        self, *keys: str, start: str = "", end: str = "", member: str = "", shape: Callable[[Probe], bool] | None = None
+    ) -> None:
         self.keys, self.start, self.end, self.member, self.shape = frozenset(keys), start, end, member, shape
 
     def fits(self, probe: Probe) -> bool:
@@ -71,5 +69,5 @@ class Mark:
             and (not self.start or any(name.startswith(self.start) for name in names))
             and (not self.end or any(name.endswith(self.end) for name in names))
             and (not self.member or any(self.member in PurePosixPath(name).parts for name in probe.names))
-            and (self.shape is None or SHAPES[self.shape](probe))
+            and (self.shape is None or self.shape(probe))
         )

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.formats.parse import answers_in, is_filled, item_column, objects, parsed, read_table
+from crowdassay.labels.formats.parse import answers_in, first_record, is_filled, item_column, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import listed, mapping
+from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
 MTURK_INPUT, MTURK_ANSWER, FORM_ANSWERS = "Input.", "Answer.", "taskAnswers"
@@ -63,7 +63,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     stem = None if wanted.item_column is None else wanted.item_column.removeprefix(MTURK_INPUT)
     numbered = _numbered(name.removeprefix(MTURK_INPUT) for name in input_names)
     one_item = None if stem in numbered else item_column(probe, wanted.item_column, MTURK_INPUT, hit)
-    rows = Annotations({"item": one_item or hit, "worker": who, "label": f"{MTURK_ANSWER}*"})
+    rows = Annotations(one_item or hit, who, f"{MTURK_ANSWER}*")
     answer_names = _asked([name for name in probe.header if name.startswith(MTURK_ANSWER)], wanted.question)
     extra = {known: named[name] for known, names in OTHER_COLUMNS.items() for name in names if name in named}
     parts = [MTURK_INPUT + name for columns in numbered.values() for name in columns.values()]
@@ -207,14 +207,9 @@ def _numbered(names: Iterable[str]) -> dict[str, dict[str, str]]:
 def _unpivot(
     inputs: Mapping[str, Mapping[str, str]], answers: Mapping[str, Mapping[str, str]], wanted: str | None, probe: Probe
 ) -> tuple[str | None, dict[str, tuple[str, dict[str, str]]]]:
-    """Find inputs ``x1, x2...`` whose numbers are those of answers ``q1, q2...``: several items in one HIT.
+    """Return the stem of inputs that have the numbers of answers, and for each number its input, and its answers by question.
 
-    Returns
-    -------
-    stem : str
-        What the inputs have in common.
-    items : dict
-        By number, the input that tells the item, and the columns of its answers by question; none if a HIT is one item.
+    A HIT with such inputs holds several items; of one that is an item by itself there are no numbers.
     """
     numbers = [columns.keys() for columns in answers.values()]
     stems = [stem for stem, columns in inputs.items() if columns.keys() in numbers and wanted in {None, stem}]
@@ -236,14 +231,16 @@ def _is_of_api(probe: Probe) -> bool:
     """Return whether rows or records are assignments with their answers in XML."""
     if probe.kind == "delimited":
         return probe.has(API_HIT, API_WORKER, API_ANSWER) and XML_MARK.encode() in (probe.start or probe.data or b"")
-    first = next(iter(objects(mapping(probe.first).get(API_LIST))), mapping(probe.first))
+    first = first_record(probe, API_LIST)
     return {API_HIT, API_WORKER, API_ANSWER} <= first.keys() and XML_MARK in str(first[API_ANSWER])
 
 
 def _read_api(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to all questions; rejected assignments are left out."""
     item = wanted.item_column or API_HIT
-    rows = Annotations({"item": item, "worker": API_WORKER, "label": f"{API_ANSWER}.*"})
+    if probe.kind == "delimited":
+        item = item_column(probe, wanted.item_column, "", API_HIT)
+    rows = Annotations(item, API_WORKER, f"{API_ANSWER}.*")
     for row in read_table(probe, rows, [item, API_WORKER, API_ANSWER], [API_STATUS, API_TIME], inside=API_LIST):
         if str(row.get(API_STATUS)).strip().lower() == "rejected":
             rows.drop("rejected")

@@ -25,7 +25,7 @@ NAME_GAP = r"[\s_\-.]*"
 
 def recognise_objects(probe: Probe) -> bool:
     """Return whether the first object, or the first of an object of objects, holds judgements with their workers."""
-    return probe.kind == "records" and any(_where(record) is not None for _, record in _within(mapping(probe.first)))
+    return any(_where(record) is not None for _, record in _within(mapping(probe.first)))
 
 
 def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
@@ -34,7 +34,7 @@ def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
     item = _item(pairs, wanted, probe)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (OUTER_KEY,))
-    rows = Annotations({"item": item, "worker": where[0], "label": "*"})
+    rows = Annotations(item, where[0])
     for key, record in pairs:
         name = key if item == OUTER_KEY else record.get(item)
         rows.add_text(name, record.get("text"))
@@ -96,11 +96,10 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
     labels = [name for name in record if _is(name, "label", "s")]
     who = {str(worker) for name in workers for worker in _parts(record[name]) if not isinstance(worker, dict | list)}
     for name, value in record.items():
-        if not _gives_labels(value):
-            continue
-        if _is(name, "worker", "s") or all(map(NUMBERED_WORKER.fullmatch, value)) or (name in labels and who.issuperset(value)):
-            return (name,)
-        if told and name in labels:
+        named = _is(name, "worker", "s") or (name in labels and told)
+        if _gives_labels(value) and (
+            named or all(map(NUMBERED_WORKER.fullmatch, value)) or (name in labels and who.issuperset(value))
+        ):
             return (name,)
     if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
         return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
@@ -113,9 +112,8 @@ def _gives_labels(value: Any) -> bool:
     >>> _gives_labels({"ann": "a", "bob": ["a", "b"]}), _gives_labels({"ann": {"tone": "a"}}), _gives_labels({})
     (True, False, False)
     """
-    if not isinstance(value, dict) or not value:
-        return False
-    return not any(isinstance(one, list | dict) for label in value.values() for one in as_list(label))
+    given = [one for label in mapping(value).values() for one in as_list(label)]
+    return bool(mapping(value)) and not any(isinstance(one, list | dict) for one in given)
 
 
 def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
@@ -171,8 +169,7 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
     if pairs and pairs[0][0] is not None:
         return OUTER_KEY
     # Every object is an item of its own, so that only what is different in all of them can tell items.
-    cells = {key: [record.get(key) for _, record in pairs] for key in keys}
-    single = {key: {cell for cell in column if not isinstance(cell, dict | list)} for key, column in cells.items()}
+    single = {key: {cell for _, one in pairs if not isinstance(cell := one.get(key), dict | list)} for key in keys}
     every = [key for key, values in single.items() if len(values - {None}) == len(pairs)]
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or ROLES["item"].best(every):
@@ -182,14 +179,18 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
 
 def recognise_pairs(probe: Probe) -> bool:
     """Return whether numbered columns of workers stand beside columns of labels with the same numbers."""
-    return probe.kind == "delimited" and len(_pairs(probe.header)[0]) > 1
+    return len(_pairs(probe.header)[0]) > 1
 
 
 def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read a judgement from each pair of columns that is filled."""
     workers, labels = _pairs(probe.header)
-    item = _pairs_item(probe, wanted)
-    rows = Annotations({"item": item, "worker": f"{next(iter(workers.values()))}...", "label": "*"})
+    named = [name for name in probe.header if ROLES["item"].is_named(name)]
+    named += [name for name in probe.header if name.lower() in INDEX_NAMES]
+    if not named and wanted.item_column is None:
+        raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
+    item = item_column(probe, wanted.item_column, "", named[0] if named else "")
+    rows = Annotations(item, f"{next(iter(workers.values()))}...")
     used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
     for row in read_table(probe, rows, [item], used):
         for number, column in workers.items():
@@ -199,14 +200,6 @@ def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
                 rows.add(row[item], row[column], answers)
     rows.note(f"Each judgement is a pair of columns: {listed(list(workers.values()))} hold the workers.")
     return rows
-
-
-def _pairs_item(probe: Probe, wanted: ReadOptions) -> str:
-    named = [name for name in probe.header if ROLES["item"].is_named(name)]
-    named += [name for name in probe.header if name.lower() in INDEX_NAMES]
-    if not named and wanted.item_column is None:
-        raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
-    return item_column(probe, wanted.item_column, "", named[0] if named else "")
 
 
 def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:

@@ -79,6 +79,11 @@ def first_of(record: Mapping[str, Any], names: Sequence[str], *, blank: bool = T
     return next((value for value in given if blank or value != ""), None)
 
 
+def first_record(probe: Probe, inside: str) -> dict[str, Any]:
+    """Return the first record, which may be in a list inside of the first one, as interfaces give pages."""
+    return next(iter(objects(mapping(probe.first).get(inside))), mapping(probe.first))
+
+
 def field_of(record: Mapping[str, Any], field: str, inside: str) -> Any:
     """Return a field of a record, or of the object inside it that holds what a user gave.
 
@@ -116,11 +121,9 @@ def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
             inner = name if name and key in CHOICE_KEYS else f"{name}.{key}" if name else str(key)
             answers.update(answers_in(value, inner))
         return answers
-    if isinstance(content, list):
-        if any(isinstance(value, Mapping) for value in content):
-            return {key: value for part in content for key, value in answers_in(part, name).items()}
-        return {name: content}
-    return {name: [] if content is None or content == "" else [content]}
+    if any(isinstance(value, Mapping) for value in as_list(content)):
+        return {key: value for part in content for key, value in answers_in(part, name).items()}
+    return {name: as_list(content)}
 
 
 def parsed(text: Any) -> Any:
@@ -160,11 +163,10 @@ def read_table(
     if not table.num_rows:
         raise DataError(f"No labels found: {probe.shown} holds a header only.")
     if source.lenient is not None and source.lenient.short:
-        rows.tally("Some rows end before the last column ({}); what they lack is empty.", source.lenient.short, "row")
+        rows.tallies["Some rows end before the last column ({}); what they lack is empty.", "row"] += source.lenient.short
     if source.lenient is not None and source.lenient.windows:
-        rows.tally("Some cells are not UTF-8 and were read as Windows-1252: {}.", source.lenient.windows, "cell")
-    every = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return [dict(zip(table.column_names, cells, strict=True)) for cells in every if any(map(is_filled, cells))]
+        rows.tallies["Some cells are not UTF-8 and were read as Windows-1252: {}.", "cell"] += source.lenient.windows
+    return [row for row in table.to_pylist() if any(map(is_filled, row.values()))]
 
 
 def item_column(probe: Probe, wanted: str | None, prefix: str, otherwise: str) -> str:

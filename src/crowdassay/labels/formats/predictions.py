@@ -13,8 +13,7 @@ from crowdassay.errors import DataError, FileError
 from crowdassay.labels.choices import JOINED
 from crowdassay.labels.folder import SUMMARY, TABLE_FORMS, is_ours
 from crowdassay.labels.formats.annotation_tools import ANSWER_KEYS
-from crowdassay.labels.formats.controls import Control, controls_in
-from crowdassay.labels.formats.label_studio import item_of, tasks_in
+from crowdassay.labels.formats.label_studio import Control, controls_in, item_of, tasks_in
 from crowdassay.labels.formats.parse import as_name, field_of, objects
 from crowdassay.labels.formats.record import choose_question
 from crowdassay.labels.probe import probe
@@ -56,16 +55,12 @@ def read_predictions(path: Path) -> list[Prediction]:
     table, _, _ = read_table(file, RESULT_ROLES, {})
     item, label, score = (table[role].cast("string").to_pylist() for role in ("item", "label", "probability"))
     plain = (lambda text: text) if file.suffix.lower() == ".parquet" else unguarded
-    rows = zip(item, label, score, strict=True)
-    found = [Prediction(plain(one), plain(said), _rounded(p)) for one, said, p in rows if one is not None and said is not None]
+    scores = (None if p is None or (number := number_of(p)) is None else round(number, SCORE_DIGITS) for p in score)
+    rows = zip(item, label, scores, strict=True)
+    found = [Prediction(plain(one), plain(said), p) for one, said, p in rows if one is not None and said is not None]
     if not found:
         raise DataError(f"There are no labels in {shown_file(file)}.")
     return found
-
-
-def _rounded(score: str | None) -> float | None:
-    number = None if score is None else number_of(score)
-    return None if number is None else round(number, SCORE_DIGITS)
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -92,11 +87,7 @@ def label_studio(predictions: Mapping[str, Prediction], tasks: Sequence[Task] | 
             continue
         result = control.answer(one.label, several=wanted.options == "set")
         kept: Task = {name: task[name] for name in ("id", "data", "meta") if name in task}
-        yield {
-            **kept,
-            "annotations": [],
-            "predictions": [{"model_version": AGENT, "score": one.score, "result": result}],
-        }
+        yield {**kept, "annotations": [], "predictions": [{"model_version": AGENT, "score": one.score, "result": result}]}
 
 
 def argilla(predictions: Mapping[str, Prediction], tasks: Sequence[Task] | None, wanted: ReadOptions) -> Iterator[Task]:

@@ -83,33 +83,31 @@ class Annotations:
 
     Parameters
     ----------
-    columns : mapping
-        Where item, worker and label are found; an asterisk stands for the question.
+    item, worker, label : str
+        Where each is found; an asterisk stands for the question.
     one_each : bool
         Whether an annotation answers one question alone, so that it has not left the others open.
 
     Examples
     --------
-    >>> rows = Annotations({"item": "id", "worker": "who", "label": "answers.*"})
+    >>> rows = Annotations("id", "who", "answers.*")
     >>> rows.add("t1", "ann", {"tone": ["warm"], "topic": ["cats", "dogs"]})
     >>> finish([rows], ReadOptions(question="tone"), "export.json").label.to_pylist()
     ['warm']
     """
 
-    def __init__(self, columns: Mapping[str, str], *, one_each: bool = False) -> None:
-        self.columns, self.one_each = dict(columns), one_each
+    def __init__(self, item: str, worker: str, label: str = "*", *, one_each: bool = False) -> None:
+        self.columns, self.one_each = {"item": item, "worker": worker, "label": label}, one_each
         self.annotations: list[Annotation] = []
         self.predictions: list[Annotation] = []
         self.gold: list[tuple[Any, Mapping[str, Sequence[Any]]]] = []
         self.dropped: Counter[str] = Counter()
         self.notes: list[str] = []
-        self.tallies: Counter[tuple[str, str]] = Counter()
+        self.tallies: Counter[tuple[str, str]] = Counter()  # by a sentence with braces, and what it counts
         self.texts: dict[str | None, str] = {}
         self.facts: dict[str | None, dict[str, Any]] = {}
 
-    def add(
-        self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]], *, time: Any = None, duration: Any = None
-    ) -> None:
+    def add(self, item: Any, worker: Any, answers: Mapping[str, Sequence[Any]], time: Any = None, duration: Any = None) -> None:
         """Add one annotation: for each question the list of what was chosen."""
         self.annotations.append(Annotation(item, worker, answers, time, duration))
 
@@ -139,14 +137,10 @@ class Annotations:
         if sentence not in self.notes:
             self.notes.append(sentence)
 
-    def tally(self, sentence: str, count: int, what: str) -> None:
-        """Add to a number of something that is told over all files; braces stand for it in the sentence."""
-        self.tallies[sentence, what] += count
-
     @classmethod
     def joined(cls, parts: Sequence[Annotations]) -> Annotations:
-        """Return what several files hold together; what was counted in each is told once."""
-        whole = cls(parts[0].columns, one_each=parts[0].one_each)
+        """Join what several files hold; what was counted in each is noted once."""
+        whole = cls(**parts[0].columns, one_each=parts[0].one_each)
         for part in parts:
             whole.annotations += part.annotations
             whole.predictions += part.predictions
@@ -181,11 +175,13 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
     if export.one_each:
         annotations = [annotation for annotation in annotations if question in annotation.answers]
     chosen = [annotation.answers.get(question, ()) for annotation in annotations]
-    if wanted.options:
-        chosen = _split(chosen)
+    if wanted.options:  # several choices in one text are taken apart
+        apart = choices_of({choice for choices in chosen for choice in choices if isinstance(choice, str)})
+        several = [[apart[choice] if isinstance(choice, str) else [choice] for choice in choices] for choices in chosen]
+        chosen = [[choice for choices in answer for choice in choices] for answer in several]
+    elif not wanted.allow_drops:
+        _refuse_losses(annotations, chosen, question, source)
     every = list(dict.fromkeys(as_name(choice) for choices in chosen for choice in choices if choice is not None))
-    if not wanted.options:
-        _refuse_losses(annotations, chosen, question, source, allow=wanted.allow_drops)
     kept: list[tuple[Any, ...]] = []
     for annotation, choices in zip(annotations, chosen, strict=True):
         labels = labels_of(annotation.item, choices, wanted.options, every)
@@ -214,13 +210,6 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
         text=_column([export.texts.get(name) for name in item] if wanted.options != "each" else [], source),
         about=_about(export, source) if wanted.options != "each" else None,
     )
-
-
-def _split(chosen: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
-    """Return the choices of every answer; several in one text are taken apart."""
-    apart = choices_of({choice for choices in chosen for choice in choices if isinstance(choice, str)})
-    one = [[apart[choice] if isinstance(choice, str) else [choice] for choice in choices] for choices in chosen]
-    return [[choice for choices in answer for choice in choices] for answer in one]
 
 
 def with_options(rows: Import, how: str) -> Import:
@@ -285,13 +274,10 @@ def _with_predictions(export: Annotations, wanted: ReadOptions, source: str) -> 
 
 
 def _question(annotations: Sequence[Annotation], column: str, asked: str | None, source: str) -> str:
-    """Return the question whose answers are the labels; it may be asked for as the export's column is named.
-
-    Questions that nobody answered are none, unless nobody answered any.
-    """
+    """Return the question whose answers are the labels; it may be asked for as the export's column is named."""
     every = dict.fromkeys(question for annotation in annotations for question in annotation.answers)
     answered = {question for annotation in annotations for question, chosen in annotation.answers.items() if chosen}
-    questions = [question for question in every if question in answered] or list(every)
+    questions = [question for question in every if question in answered] or list(every)  # what nobody answered is none
     if asked is not None and asked not in questions:
         asked = asked.removeprefix(column.split("*", maxsplit=1)[0])
     return choose_question(questions, asked, source)
@@ -315,12 +301,8 @@ def labels_of(item: Any, choices: Sequence[Any], options: str | None, every: Seq
     return [(name, names[0])] if len(names) == 1 else []
 
 
-def _refuse_losses(
-    annotations: Sequence[Annotation], chosen: Sequence[Sequence[Any]], question: str, source: str, *, allow: bool
-) -> None:
+def _refuse_losses(annotations: Sequence[Annotation], chosen: Sequence[Sequence[Any]], question: str, source: str) -> None:
     """Stop where leaving out annotations with several choices would lose more than half of them, or an item or option whole."""
-    if allow:
-        return
     several = [as_name(one.item) for one, choices in zip(annotations, chosen, strict=True) if len(choices) > 1]
     if not several:
         return

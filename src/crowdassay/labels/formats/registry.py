@@ -7,13 +7,12 @@ it where a mark alone is not enough, and to read the file. A plain table of item
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.formats.foreign import refuse_foreign
-from crowdassay.labels.formats.marks import Mark
+from crowdassay.labels.formats.marks import Mark, holds_more, is_list, is_numbered, is_unnamed
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import
 from crowdassay.labels.probe import Probe
@@ -23,24 +22,14 @@ from crowdassay.read_options import ReadOptions
 PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
-HEADED = (
-    "mturk",
-    "toloka",
-    "appen",
-    "zooniverse",
-    "langfuse",
-    "phoenix",
-    "langsmith",
-    "ragas",
-    "pairs",
-)  # tables that are nothing without their columns
+# Tables that are nothing without their columns.
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "phoenix", "langsmith", "ragas", "pairs")
 
 
-@dataclass(frozen=True)
 class Format:
     """What a tool exports.
 
-    Attributes
+    Parameters
     ----------
     summary : str
     kinds : tuple of str
@@ -48,17 +37,14 @@ class Format:
     module : str
         The module of this package that reads it by its function ``read``, ``read_x`` if this is ``module.x``: it returns the
         annotations with their answers to every question, or the rows themselves where there is one question.
-    marks : tuple of Mark
+    *marks : Mark
         One of which its files have; none if only the user can tell.
     confirmed : bool
         Whether the module's function ``recognise``, or ``recognise_x``, decides where a mark fits; otherwise the mark does.
     """
 
-    summary: str
-    kinds: tuple[str, ...]
-    module: str
-    marks: tuple[Mark, ...] = ()
-    confirmed: bool = True
+    def __init__(self, summary: str, kinds: tuple[str, ...], module: str, *marks: Mark, confirmed: bool = True) -> None:
+        self.summary, self.kinds, self.module, self.marks, self.confirmed = summary, kinds, module, marks, confirmed
 
     def fits(self, probe: Probe) -> bool:
         """Return whether a file is of this format."""
@@ -79,127 +65,114 @@ EITHER_FILE = JSON_FILE + TABLE_FILE
 EXPORT_FORMATS = {
     "label-studio": Format(
         "Label Studio: JSON, JSON_MIN, CSV or TSV", EITHER_FILE + ARCHIVE_FILE, "label_studio",
-        (Mark("annotator", "annotation_id", "lead_time"), Mark("data"), Mark("tasks"), Mark("projects"),
-         Mark("result", "completed_by")),
+        Mark("annotator", "annotation_id", "lead_time"), Mark("data"), Mark("tasks"), Mark("projects"),
+        Mark("result", "completed_by"),
     ),
     "prodigy": Format(
         "Prodigy: JSONL from db-out", JSON_FILE, "annotation_tools.prodigy",
-        (Mark("answer", "_task_hash"), Mark("answer", "_input_hash")), confirmed=False,
+        Mark("answer", "_task_hash"), Mark("answer", "_input_hash"), confirmed=False,
     ),
     "argilla": Format(
         "Argilla: records as JSON, JSONL or Parquet", (*JSON_FILE, "parquet"), "annotation_tools.argilla",
-        (Mark("responses", "fields"), Mark(end=".responses.users"), Mark(end="-suggestion")),
+        Mark("responses", "fields"), Mark(end=".responses.users"), Mark(end="-suggestion"),
     ),
     "labelbox": Format(
         "Labelbox: NDJSON (v2), JSON or CSV (v1)", EITHER_FILE, "annotation_tools.labelbox",
-        (Mark("Labeled Data", "Created By", "Label"), Mark("data_row", "projects")),
+        Mark("Labeled Data", "Created By", "Label"), Mark("data_row", "projects"),
     ),
     "sagemaker": Format(
         "SageMaker Ground Truth: worker-response folder", JSON_FILE + ARCHIVE_FILE, "crowd_platforms.sagemaker",
-        (Mark(member="worker-response"), Mark("workerId", "answerContent"), Mark("answers"), Mark("source"),
-         Mark("source-ref")),
+        Mark(member="worker-response"), Mark("workerId", "answerContent"), Mark("answers"), Mark("source"), Mark("source-ref"),
     ),
     "doccano": Format(
         "doccano: zip with one file per user", JSON_FILE + ARCHIVE_FILE, "annotation_tools.doccano",
-        tuple(Mark(key, shown) for key in ("id", "doc_id") for shown in ("text", "data", "filename")),
+        *(Mark(key, shown) for key in ("id", "doc_id") for shown in ("text", "data", "filename")),
     ),
     "mturk": Format(
         "Mechanical Turk or Turkle: batch results CSV, or assignments as JSON", EITHER_FILE, "mturk",
-        (Mark(start="Answer."), Mark("HITId", "WorkerId", "Answer"), Mark("Assignments")),
+        Mark(start="Answer."), Mark("HITId", "WorkerId", "Answer"), Mark("Assignments"),
     ),
     "toloka": Format(
         "Toloka: assignments TSV", TABLE_FILE, "crowd_platforms.toloka",
-        (Mark("ASSIGNMENT:worker_id", start="OUTPUT:"),), confirmed=False,
+        Mark("ASSIGNMENT:worker_id", start="OUTPUT:"), confirmed=False,
     ),
     "appen": Format(
         "Appen or Figure Eight: full report as CSV or JSON", EITHER_FILE, "crowd_platforms.appen",
-        (Mark("_unit_id"), Mark("results")),
+        Mark("_unit_id"), Mark("results"),
     ),
     "zooniverse": Format(
         "Zooniverse: classifications CSV", TABLE_FILE, "crowd_platforms.zooniverse",
-        (Mark("classification_id", "annotations", "subject_ids"), Mark("classification_id", "annotations", "subject_data")),
-        confirmed=False,
+        *(Mark("classification_id", "annotations", subject) for subject in ("subject_ids", "subject_data")), confirmed=False,
     ),
     "kili": Format(
         "Kili: assets with the labels of all authors, as JSON", JSON_FILE, "annotation_tools.kili",
-        (Mark("labels"), Mark("latestLabel")),
+        Mark("labels"), Mark("latestLabel"),
     ),
-    "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "evaluations.promptfoo", (Mark("results"),)),
+    "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "evaluations.promptfoo", Mark("results")),
     "inspect": Format(
         "Inspect: logs as JSON or .eval", (*JSON_FILE, "zip"), "evaluations.inspect",
-        (Mark("eval", "samples"), Mark(member="header.json"), Mark(member="start.json")),
+        Mark("eval", "samples"), Mark(member="header.json"), Mark(member="start.json"),
     ),
     "lm-eval": Format(
         "lm-evaluation-harness: samples JSONL", JSON_FILE, "evaluations.lm_eval",
-        (Mark("doc_id", "doc", "filtered_resps"),), confirmed=False,
+        Mark("doc_id", "doc", "filtered_resps"), confirmed=False,
     ),
     "deepeval": Format(
         "DeepEval: test run JSON", JSON_FILE, "evaluations.deepeval",
-        tuple(
-            Mark(key) for key in (
-                "testCases", "test_cases", "test_results", "testResults", "conversationalTestCases", "testRunData",
-                "test_run_data", "test_cases_lookup_map", "testCasesLookupMap", "metricsData", "metrics_data",
-                "metricsMetadata", "cached_metrics_data",
-            )
-        ),
+        *map(Mark, (
+            "testCases", "test_cases", "test_results", "testResults", "conversationalTestCases", "testRunData", "test_run_data",
+            "test_cases_lookup_map", "testCasesLookupMap", "metricsData", "metrics_data", "metricsMetadata",
+            "cached_metrics_data",
+        )),
     ),
     "openai-evals": Format(
         "OpenAI evals: the run's JSONL", JSON_FILE, "evaluations.openai_evals",
-        (Mark("spec"), Mark("run_id", "event_id", "sample_id", "type", "data")),
+        Mark("spec"), Mark("run_id", "event_id", "sample_id", "type", "data"),
     ),
     "mlflow": Format(
         "MLflow: evaluation table or traces as JSON", JSON_FILE, "feedback.mlflow",
-        (Mark(end="/score"), Mark(end="/value"), Mark("assessments"), Mark("info")),
+        Mark(end="/score"), Mark(end="/value"), Mark("assessments"), Mark("info"),
     ),
     "langfuse": Format(
         "Langfuse: scores as CSV, JSON or JSONL", EITHER_FILE, "feedback.langfuse",
-        (Mark("name", "value", "source"), Mark("data")),
+        Mark("name", "value", "source"), Mark("data"),
     ),
     "phoenix": Format(
-        "Phoenix: annotations as JSON, JSONL or CSV", EITHER_FILE, "feedback.phoenix",
-        (Mark("annotator_kind"), Mark("data")),
+        "Phoenix: annotations as JSON, JSONL or CSV", EITHER_FILE, "feedback.phoenix", Mark("annotator_kind"), Mark("data"),
     ),
     "langsmith": Format(
-        "LangSmith: feedback as JSON, JSONL or CSV", EITHER_FILE, "feedback.langsmith", (Mark("key", "feedback_source"),),
+        "LangSmith: feedback as JSON, JSONL or CSV", EITHER_FILE, "feedback.langsmith",
+        *(Mark("key", "feedback_source", said) for said in ("score", "value")), confirmed=False,
     ),
     "braintrust": Format(
-        "Braintrust: an experiment's spans as JSON or JSONL", JSON_FILE, "feedback.braintrust",
-        (Mark("scores"), Mark("events")),
+        "Braintrust: an experiment's spans as JSON or JSONL", JSON_FILE, "feedback.braintrust", Mark("scores"), Mark("events"),
     ),
     "ragas": Format(
         "ragas: the table of scores as CSV, JSON or JSONL", EITHER_FILE, "evaluations.ragas",
-        (Mark("user_input", "response"), Mark("question", "answer", "contexts")),
+        Mark("user_input", "response"), Mark("question", "answer", "contexts"),
     ),
     "mt-bench": Format(
         "MT-Bench: single scores as JSONL", JSON_FILE, "evaluations.mt_bench",
-        (Mark("question_id", "model", "judge", "score", "turn"),), confirmed=False,
+        Mark("question_id", "model", "judge", "score", "turn"), confirmed=False,
     ),
     "reward-bench": Format(
         "RewardBench: verdicts on pairs as JSON", JSON_FILE, "evaluations.reward_bench",
-        tuple(
-            Mark("results", "subset", key) for key in ("scores_chosen", "scores_rejected", "text_chosen", "chosen")
-        ), confirmed=False,
+        *(Mark("results", "subset", key) for key in ("scores_chosen", "scores_rejected", "text_chosen", "chosen")),
+        confirmed=False,
     ),
     "nested": Format(
-        "JSON with an object per item that holds its judgements", JSON_FILE, "nested.objects", (Mark(shape="nested"),),
+        "JSON with an object per item that holds its judgements", JSON_FILE, "nested.objects", Mark(shape=holds_more),
     ),
     "pairs": Format(
-        "a table with a row per item and a pair of columns per judgement", TABLE_FILE, "nested.pairs",
-        (Mark(shape="numbered"),),
+        "a table with a row per item and a pair of columns per judgement", TABLE_FILE, "nested.pairs", Mark(shape=is_numbered),
     ),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*EITHER_FILE, "array"),
-        "wide.matrix", (Mark(shape="unnamed"),),
+        "wide.matrix", Mark(shape=is_unnamed),
     ),
-    "forms": Format(
-        "a table with a row per person and a column per item", EITHER_FILE, "forms", (Mark(shape="unnamed"),),
-    ),
-    "snorkel": Format(
-        "Snorkel: label matrix as CSV or .npy", (*TABLE_FILE, "array"), "wide.matrix",
-    ),
-    "nltk": Format(
-        "nltk: triples of coder, item, label", EITHER_FILE, "wide.triples", (Mark(shape="list"),),
-    ),
+    "forms": Format("a table with a row per person and a column per item", EITHER_FILE, "forms", Mark(shape=is_unnamed)),
+    "snorkel": Format("Snorkel: label matrix as CSV or .npy", (*TABLE_FILE, "array"), "wide.matrix"),
+    "nltk": Format("nltk: triples of coder, item, label", EITHER_FILE, "wide.triples", Mark(shape=is_list)),
 }  # fmt: skip
 ALIASES = {"cleanlab": "wide", "mace": "wide"}
 
@@ -223,28 +196,19 @@ def read(name: str, probe: Probe, wanted: ReadOptions) -> Annotations | Import:
     if name in HEADED and probe.kind == "delimited" and not form.fits(probe):
         raise DataError(f"{probe.shown} lacks the columns of {name}; what can be read is {form.summary}.")
     rows: Annotations | Import = form.load("read")(probe, wanted)
-    if wanted.worker_from_filename:
-        _take_file_names(name, probe, rows)
+    if wanted.worker_from_filename and name not in NAMED_BY_FILE:  # whoever the export says it was
+        if not isinstance(rows, Annotations) or probe.archived:
+            raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
+        worker = file_stem(probe.path.name)
+        rows.annotations = [annotation._replace(worker=worker) for annotation in rows.annotations]
+        rows.columns["worker"] = "file name"
     if wanted.item_column is not None and wanted.item_column not in rows.columns["item"]:
         raise ParameterError(f"In {probe.shown} items are told by their {rows.columns['item']}; leave out --item-column.")
     return rows
 
 
-def _take_file_names(name: str, probe: Probe, rows: Annotations | Import) -> None:
-    """Name the worker of every annotation after the file, whoever the export says it was."""
-    if name in NAMED_BY_FILE:
-        return
-    if not isinstance(rows, Annotations) or probe.archived:
-        raise ParameterError(f"What {name} exports says who gave which label; leave out --worker-from-filename.")
-    worker = file_stem(probe.path.name)
-    rows.annotations = [annotation._replace(worker=worker) for annotation in rows.annotations]
-    rows.columns["worker"] = "file name"
-
-
 def check_format(name: str | None) -> str | None:
     """Return the name of a format, an alias resolved; refuse one that does not exist."""
-    if name is None or name == PLAIN_FORMAT or name in EXPORT_FORMATS:
-        return name
-    if name in ALIASES:
-        return ALIASES[name]
-    raise ParameterError(no_such("format", name, [PLAIN_FORMAT, *EXPORT_FORMATS, *ALIASES]))
+    if name is not None and name not in (every := [PLAIN_FORMAT, *EXPORT_FORMATS, *ALIASES]):
+        raise ParameterError(no_such("format", name, every))
+    return name if name is None else ALIASES.get(name, name)

@@ -27,7 +27,8 @@ from crowdassay.labels.formats.wide_columns import (
     MOST_HEADLESS_CLASSES,
     NUMBERED_WORKER,
     SHORT_NUMBERED,
-    choose_columns,
+    are_classes,
+    choose_item,
     choose_workers,
     is_nothing,
     worker_option,
@@ -47,28 +48,22 @@ ROWS_SAMPLED = 200  # rows that are looked at
 
 def recognise_matrix(probe: Probe) -> bool:
     """Return whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
-    names = probe.header or list(mapping(probe.first))
-    if len(names) < 2 or all(any(ROLES[role].is_named(name) for name in names) for role in ITEM_WORKER_LABEL):
+    numbered = [name for name in probe.header or mapping(probe.first) if NUMBERED_WORKER.fullmatch(name)]
+    if len(numbered) > 1 and not any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
+        short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
+        if not short or proposal_matrix(probe) is not None:  # under a short name there must be classes as well
+            return True
+    if probe.kind != "delimited":
         return False
-    if (told := _is_numbered(probe, names)) or probe.kind != "delimited":
-        return told
     rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return False
     if not any(ROLES[role].is_named(name) for name in probe.header for role in (*ITEM_WORKER_LABEL, "truth", *BESIDE)):
         indexed = len(probe.header) > 2 and probe.header[0].lower() in {"", "unnamed: 0"}
-        if indexed and all(is_nothing(cell) or _is_code(cell) for row in rows[1:] for cell in row[1:]):
+        codes = {number_of(cell) for row in rows[1:] for cell in row[1:] if not is_nothing(cell)}
+        if indexed and all(code is not None and code.is_integer() and abs(code) < 1000 for code in codes):
             return True
     return _is_headless(rows)
-
-
-def _is_numbered(probe: Probe, names: Sequence[str]) -> bool:
-    """Return whether columns are named like numbered workers; where the word is short, they must hold classes as well."""
-    numbered = [name for name in names if NUMBERED_WORKER.fullmatch(name)]
-    if len(numbered) < 2 or any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
-        return False
-    short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
-    return not short or proposal_matrix(probe) is not None
 
 
 def proposal_matrix(probe: Probe) -> str | None:
@@ -90,8 +85,17 @@ def recognise_triples(probe: Probe) -> bool:
 
 
 def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
-    """Read a matrix of items by workers; empty cells and NaN are no label, and of -1 the user must say what it is."""
-    return (_from_array(probe) if probe.kind == "array" else _from_cells(probe, wanted)).rows(wanted, probe.shown)
+    """Read a matrix of items by workers; empty cells and NaN are no label, and the user must say what -1 is."""
+    if probe.kind != "array":
+        return _from_cells(probe, wanted).rows(wanted, probe.shown)
+    try:
+        matrix = np.load(probe.path, allow_pickle=False)
+    except (ValueError, OSError, EOFError):
+        raise DataError(f"{probe.shown} is not a complete array of numbers; save it with numpy.save.") from None
+    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+        raise DataError(f"{probe.shown} must hold a matrix of numbers, items by workers.")
+    columns = [pa.array(column).cast(pa.string()) for column in matrix.T]
+    return wide_texts(None, [str(n) for n in range(len(columns))], columns, probe.path.name).rows(wanted, probe.shown)
 
 
 def read_triples(probe: Probe, wanted: ReadOptions) -> Import:
@@ -171,24 +175,13 @@ def _labels(cells: pa.Array) -> pa.Array:
 
 
 def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, source: str) -> None:
-    """Refuse labels of -1 of which nobody has said what they mean."""
+    """Refuse labels of -1 unless the user has said what they mean."""
     values = pc.unique(label.cast(label.type.value_type) if pa.types.is_dictionary(label.type) else label)
     if not wanted.missing and any(number_key(str(value)) == ABSTAIN for value in values.to_pylist() if value is not None):
         raise ParameterError(
             f"{source[:1].upper()}{source[1:]} holds -1, which is a label in some data and means that none was given in "
             "others; say --missing -1 if it means none, or --missing none if it is a label."
         )
-
-
-def _from_array(probe: Probe) -> Wide:
-    try:
-        matrix = np.load(probe.path, allow_pickle=False)
-    except (ValueError, OSError, EOFError):
-        raise DataError(f"{probe.shown} is not a complete array of numbers; save it with numpy.save.") from None
-    if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
-        raise DataError(f"{probe.shown} must hold a matrix of numbers, items by workers.")
-    columns = [pa.array(column).cast(pa.string()) for column in matrix.T]
-    return wide_texts(None, [str(n) for n in range(len(columns))], columns, probe.path.name)
 
 
 def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
@@ -202,7 +195,9 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
             "--no-header, name the columns, keep the index column, or save the matrix with numpy.save."
         )
     named = named or probe.kind == "records"
-    headed = not wanted.no_header and (named or not (_are_labels(first) or _is_headless(rows)))
+    numbers_or_gaps = all(is_nothing(cell) or number_of(cell) is not None for cell in first)  # as labels and hardly any names
+    numeric = numbers_or_gaps and first[0] != "" and not all(map(is_nothing, first))
+    headed = not wanted.no_header and (named or not (numeric or _is_headless(rows)))
     header, body = (first, rows[1:]) if headed else (numbers, rows)
     for number, row in enumerate(body, 1 + headed):
         if len(row) != width and "".join(row).strip():
@@ -218,40 +213,32 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
 
 def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe: Probe) -> Wide:
     """Take the workers' columns and the item's; the others are noted, and one that knows the truth is gold."""
-    columns = [[row[n].strip() for row in body] for n in range(len(header))]
-    chosen = choose_columns(header, columns, wanted, probe.shown)
-    items = None if chosen.item is None else [row[chosen.item] for row in body]
-    name = "row" if chosen.item is None else header[chosen.item] or "first column"
-    given = [[row[n] for row in body] for n in chosen.workers]
-    table = wide_texts(items, [header[n] for n in chosen.workers], given, probe.path.name, name, chosen.notes)
+    cells = list(zip(*body, strict=True))
+    columns = [[cell.strip() for cell in column] for column in cells]
+    item, notes = choose_item(header, cells, wanted)  # names as they are: white space may be what tells them apart
+    workers, left, known = choose_workers(header, columns, wanted, probe.shown, item)
+    if item is None and left and left[0] == 0 and len(set(cells[0])) == len(cells[0]):
+        item, left, notes = 0, left[1:], []
+    items = None if item is None else cells[item]
+    name = "row" if item is None else header[item] or "first column"
+    notes = [*notes, *not_workers([header[n] for n in left])]
+    table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
     table = replace(table, about=facts_table(header, [table.items.to_pylist(), *columns], probe.path.name))
-    if chosen.known is None:
+    if known is None:
         return table
-    labels = _labels(text_column(columns[chosen.known], probe.path.name)).to_pylist()
+    labels = _labels(text_column(columns[known], probe.path.name)).to_pylist()
     gold = gold_table(zip(table.items.to_pylist(), labels, strict=True), probe.path.name)
-    note = f"The column {shown(header[chosen.known])} was taken for what was decided in the end, as gold."
+    note = f"The column {shown(header[known])} was taken for what was decided in the end, as gold."
     return replace(table, gold=gold, notes=(*table.notes, note))
-
-
-def _are_labels(first: list[str]) -> bool:
-    """Return whether a first line holds numbers and empty cells only, as labels and hardly any names do."""
-    if all(is_nothing(cell) for cell in first):
-        return False
-    return all(is_nothing(cell) or number_of(cell) is not None for cell in first) and first[0] != ""
 
 
 def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
     """Return whether every cell, the first line's too, is one of a few classes: a matrix of labels without names."""
-    first, body = [cell.strip() for cell in rows[0]], rows[1:]
-    given = {cell for cell in first if not is_nothing(cell)}
-    below = {cell.strip() for row in body for cell in row if not is_nothing(cell)}
-    cells = sum(not is_nothing(cell) for row in body for cell in row)
-    if not given or not given <= below or len(below) > min(MOST_HEADLESS_CLASSES, cells / 2) or len(first) < 2:
+    first, *below = ([cell.strip() for cell in row if not is_nothing(cell)] for row in rows)
+    cells = [cell for row in below for cell in row]
+    if not first or not set(first) <= set(cells) or not are_classes(cells) or len(rows[0]) < 2 or _is_apart(rows):
         return False
-    if _is_apart(rows):
-        return False
-    gaps = any(is_nothing(cell) for row in rows for cell in row)
-    return gaps or len(first) > FULL_COLUMNS
+    return len(rows[0]) > FULL_COLUMNS or any(is_nothing(cell) for row in rows for cell in row)
 
 
 def _is_apart(rows: Sequence[Sequence[str]]) -> bool:
@@ -311,11 +298,6 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
     return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
 
 
-def _is_code(cell: str) -> bool:
-    number = number_of(cell)
-    return number is not None and number == int(number) and abs(number) < 1000
-
-
 def matrix_cells(matrix: Any) -> Wide:
     """Take a two-dimensional array: items by row and workers by column, both numbered from 0."""
     workers = [str(number) for number in range(matrix.shape[1])]
@@ -338,7 +320,8 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Wide, str] | None:
     items, own = _items(narwhal, there, asked)
     rest = [name for name in there if name != own]
     columns = {name: _whole(series_column(narwhal.get_column(there[name]))) for name in rest}
-    first = [_as_cells(column.slice(0, FIRST_ROWS)) for column in columns.values()]
+    rows = (column.slice(0, FIRST_ROWS).to_pylist() for column in columns.values())
+    first = [["" if value is None or value != value else text_of(value) for value in row] for row in rows]  # noqa: PLR0124 - NaN
     chosen, left, _ = choose_workers(rest, first, asked, "the frame")
     workers = [rest[n] for n in chosen]
     labels = [columns[name] for name in workers]
@@ -387,17 +370,10 @@ def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.
     return _whole(sequence_column(list(index), "item")), None if named is None else str(named)
 
 
-def _as_cells(column: pa.Array) -> list[str]:
-    """Return values as a file would have them."""
-    return ["" if value is None or value != value else text_of(value) for value in column.to_pylist()]  # noqa: PLR0124 - NaN
-
-
 def _alike(columns: list[pa.Array]) -> list[pa.Array]:
     """Return columns of one type: categories of the same order as they are, numbers as numbers, all else as text."""
-    types = {column.type for column in columns}
-    if len(types) == 1 and not pa.types.is_dictionary(columns[0].type):
-        return columns
-    if len(types) == 1 and all(column.dictionary.equals(columns[0].dictionary) for column in columns):
+    orders = [column.dictionary for column in columns if pa.types.is_dictionary(column.type)]
+    if len({column.type for column in columns}) == 1 and all(order.equals(orders[0]) for order in orders):
         return columns
     columns = [column.dictionary_decode() if pa.types.is_dictionary(column.type) else column for column in columns]
     given = [column for column in columns if column.null_count < len(column)] or columns

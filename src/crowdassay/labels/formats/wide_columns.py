@@ -1,19 +1,18 @@
 """Which columns of a table with a column for each worker are workers', which names the item, and which knows the truth.
 
-Columns whose names are numbered like workers are theirs. Of others, those are that are answered in the same words; where two
-sets of columns could be meant, by their names or by what they hold, the user is asked.
+Columns that are numbered like workers are theirs. Of other columns, those are that hold the same words. Where two sets of
+columns could be meant, by their names or by what they hold, the user is asked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
-from crowdassay.labels.columns import check_given, matching_columns, not_workers
+from crowdassay.labels.columns import check_given, matching_columns
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import listed, number_key, shown
 from crowdassay.read_options import ReadOptions
@@ -32,26 +31,6 @@ NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(ROLES['worker'].words)})[\s_\-]*(?:
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
-
-
-@dataclass(frozen=True)
-class WideColumns:
-    """Columns of a wide table, by their places.
-
-    Attributes
-    ----------
-    item : int, optional
-        None where a row is an item.
-    workers : list of int
-    known : int, optional
-        What was decided in the end, in the workers' classes.
-    notes : list of str
-    """
-
-    item: int | None
-    workers: list[int]
-    known: int | None
-    notes: list[str]
 
 
 def is_nothing(cell: str) -> bool:
@@ -73,10 +52,8 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
     """
     if any(map(ROLES["worker"].is_named, names)):
         return None
-    item, _ = _item(names, columns, ReadOptions())
-    cells = _comparable(columns)
-    free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
-    workers, doubt = _workers(names, columns, cells, free)
+    item, _ = choose_item(names, columns, ReadOptions())
+    workers, doubt, _, cells = _workers(names, columns, item)
     chosen = doubt[0] if doubt else workers
     if len(chosen) < 2 or not all(names[n].strip() for n in chosen):
         return None
@@ -85,38 +62,17 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
     return f"--worker-columns '{as_pattern(names, chosen)}'" if doubt else "--from wide"
 
 
-def choose_columns(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions, source: str) -> WideColumns:
-    """Choose the workers' columns and the item's, as asked for or by names and cells; what was guessed is noted.
-
-    Parameters
-    ----------
-    names : sequence of str
-    columns : sequence of sequences of str
-        The cells of each column.
-    asked : ReadOptions
-    source : str
-        What messages call the table.
-    """
-    item, notes = _item(names, columns, asked)
-    workers, left, known = choose_workers(names, columns, asked, source, item)
-    if item is None and left and left[0] == 0 and _is_unique(columns[0]):
-        item, left, notes = 0, left[1:], []
-    return WideColumns(item, workers, known, [*notes, *not_workers([names[n] for n in left])])
-
-
 def choose_workers(
     names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions, source: str, item: int | None = None
 ) -> tuple[list[int], list[int], int | None]:
-    """Return the workers' columns, those that nobody asked about and that are not, and one of these that knows the truth.
+    """Return the workers' columns, the others that were not asked for, and the one of these that knows the truth, if any does.
 
-    All columns have the same number of cells, or as many of the first as can tell.
+    Columns may hold their first cells alone, the same number each.
     """
     if asked.worker_columns:
         named = matching_columns(names, asked.worker_columns)
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
-    cells = _comparable(columns)
-    free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
-    workers, doubt = _workers(names, columns, cells, free)
+    workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
         ways = " or ".join(f"--worker-columns '{as_pattern(names, some)}'" for some in doubt[:3])
         raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); say which are, such as {ways}.")
@@ -126,20 +82,22 @@ def choose_workers(
         check_given("worker", names[place], names)
         if not names[place].strip():
             raise ColumnError(f"Column {place + 1} of {source} holds values but has no name; name it after its worker.")
-    left = [n for n in free if n not in workers]
-    known = [n for n in left if KNOWN_COLUMN.match(names[n]) and not MADE_COLUMN.match(names[n]) and _within(n, workers, cells)]
+    left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
+    known = [
+        n for n in left if KNOWN_COLUMN.match(names[n]) and not MADE_COLUMN.match(names[n]) and classes.issuperset(cells[n])
+    ]
     return workers, left, known[0] if len(known) == 1 else None
 
 
-def _item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions) -> tuple[int | None, list[str]]:
-    """Return the column that names items, None where a row is an item, and what should be known of that."""
+def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions) -> tuple[int | None, list[str]]:
+    """Return the column that names items, None where a row is an item, and notes on that."""
     if asked.item_column is not None:
         check_given("item", asked.item_column, names)
         return list(names).index(asked.item_column), []
     workers = matching_columns(names, asked.worker_columns) if asked.worker_columns else []
     named = [n for n, name in enumerate(names) if _names_items(name, n) and name not in workers]
     for n in named:
-        if _is_unique(columns[n]):
+        if len(set(columns[n])) == len(columns[n]):
             return n, []
     if not named:
         return None, []
@@ -151,26 +109,24 @@ def _names_items(name: str, place: int) -> bool:
     return (name.lower() in INDEX_NAMES or ROLES["item"].is_named(name)) and (bool(name.strip()) or place == 0)
 
 
-def _is_unique(cells: Sequence[str]) -> bool:
-    return len(set(cells)) == len(cells)
-
-
 def _workers(
-    names: Sequence[str], columns: Sequence[Sequence[str]], cells: Sequence[list[str]], free: Sequence[int]
-) -> tuple[list[int], list[list[int]]]:
-    """Return the workers' columns; or, where it is in doubt which they are, the sets that could be meant."""
+    names: Sequence[str], columns: Sequence[Sequence[str]], item: int | None
+) -> tuple[list[int], list[list[int]], list[int], list[list[str]]]:
+    """Return the workers' columns, or the sets that could be meant; all columns that could be; and what each column says."""
+    cells = _comparable(columns)
+    free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
     numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
     if len(numbered) > 1:
-        return numbered, []
+        return numbered, [], free, cells
     rest = [n for n in free if not KNOWN_COLUMN.match(names[n])]
     rest = [n for n in rest if not _is_other(columns[n], [columns[m] for m in rest if m != n])]
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:
-        return rest, []
+        return rest, [], free, cells
     groups = sorted(_alike(cells, rest), key=len, reverse=True)
     if len(groups) > 1 and len(groups[0]) == len(groups[1]):
-        return [], [group for group in groups if len(group) == len(groups[0])]
+        return [], [group for group in groups if len(group) == len(groups[0])], free, cells
     family = _family(names, groups[0])
-    return groups[0], [family] if family else []
+    return groups[0], [family] if family else [], free, cells
 
 
 def _is_other(cells: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
@@ -200,20 +156,20 @@ def _alike(cells: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[i
     [[0, 1], [2]]
     """
     words = {n: set(cells[n]) for n in places}
+
+    def mostly(n: int, m: int) -> bool:
+        return 2 * sum(word in words[m] for word in cells[n]) > len(cells[n])
+
+    return linked(places, lambda n, m: mostly(n, m) or mostly(m, n))
+
+
+def linked(places: Iterable[int], near: Callable[[int, int], bool]) -> list[list[int]]:
+    """Group columns that are near each other, directly or by way of others."""
     groups: list[list[int]] = []
     for n in places:
-        near = [group for group in groups if any(_mostly(cells[n], words[m]) or _mostly(cells[m], words[n]) for m in group)]
-        groups = [group for group in groups if group not in near] + [sorted([n, *(m for group in near for m in group)])]
+        met = [group for group in groups if any(near(n, m) for m in group)]
+        groups = [group for group in groups if group not in met] + [sorted([n, *(m for group in met for m in group)])]
     return sorted(groups)
-
-
-def _mostly(said: Sequence[str], words: set[str]) -> bool:
-    return 2 * sum(word in words for word in said) > len(said)
-
-
-def _within(place: int, workers: Sequence[int], cells: Sequence[Sequence[str]]) -> bool:
-    """Return whether a column holds nothing but the workers' classes."""
-    return set(cells[place]) <= {word for n in workers for word in cells[n]}
 
 
 def _family(names: Sequence[str], places: Sequence[int]) -> list[int]:

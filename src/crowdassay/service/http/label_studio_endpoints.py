@@ -11,8 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from crowdassay.labels.databases.home import Session
-from crowdassay.labels.formats.controls import find_control
-from crowdassay.labels.formats.label_studio import item_of
+from crowdassay.labels.formats.label_studio import find_control, item_of
 from crowdassay.labels.formats.parse import as_name
 from crowdassay.labels.formats.predictions import AGENT, SCORE_DIGITS
 from crowdassay.labels.jsontext import EXACT_DECODER

@@ -8,8 +8,7 @@ from itertools import chain
 from typing import Any
 
 from crowdassay.errors import ParameterError
-from crowdassay.labels.formats.controls import controls_in, find_control
-from crowdassay.labels.formats.label_studio import add_task, no_annotations, tasks_in
+from crowdassay.labels.formats.label_studio import add_task, controls_in, find_control, no_annotations, tasks_in
 from crowdassay.labels.formats.parse import as_name, objects
 from crowdassay.labels.formats.record import choose_question, labels_of
 from crowdassay.labels.jsontext import json_values
