@@ -96,9 +96,9 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
     from crowdassay.service.http.log import log_to
     from crowdassay.service.http.server import listen, server_for, serving_alone
     from crowdassay.service.http.service import Service
-    from crowdassay.service.store.classes import fix_classes
     from crowdassay.service.store.history import operator
     from crowdassay.service.store.open import open_store
+    from crowdassay.service.store.truths import fix_classes
 
     log_to(options["log"])
     secret, receiver = find_token(token), find_notified(options["notify"], options["notify_secret_file"])

@@ -9,7 +9,7 @@ import numpy as np
 from crowdassay.findings.items import ItemStanding
 from crowdassay.service.fits.item_state import UNLABELLED, ItemState, from_fit
 from crowdassay.service.fits.snapshot import Snapshot
-from crowdassay.service.store.notices import DISPUTED, REOPENED, SETTLED, Notice
+from crowdassay.service.store.records import DISPUTED, REOPENED, SETTLED, Notice
 
 Told = Mapping[str, tuple[str, str | None]]  # from item to its kind and label when it was told of last
 

@@ -22,7 +22,7 @@ import numpy as np
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.labels.record import LIKELIEST
 from crowdassay.service.fits.snapshot import FACTS_FILE, PLANNING_FILE, STANDINGS_FILE
-from crowdassay.service.store.records import WorkerRow
+from crowdassay.service.store.records import Correction, WorkerRow, newest
 
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
@@ -41,11 +41,9 @@ def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, s
 
     from crowdassay.labels.frames import take_labels  # noqa: PLC0415
     from crowdassay.read_options import ReadOptions  # noqa: PLC0415
-    from crowdassay.service.store.classes import fixed_classes  # noqa: PLC0415
-    from crowdassay.service.store.corrections import last_correction  # noqa: PLC0415
     from crowdassay.service.store.labels import labels_since  # noqa: PLC0415
     from crowdassay.service.store.open import find_home  # noqa: PLC0415
-    from crowdassay.service.store.truths import item_names, known_classes  # noqa: PLC0415
+    from crowdassay.service.store.truths import fixed_classes, item_names, known_classes  # noqa: PLC0415
 
     schema = pa.schema([*((name, pa.string()) for name in ("item", "worker", "label", "time")), ("duration", pa.float64())])
     blocks = []
@@ -56,7 +54,7 @@ def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, s
         classes = fixed_classes(session)
         known = {item: label for item, (label, _) in known_classes(session).items()}
         declared = item_names(session) if upto is None else []
-        corrected = last_correction(session) if upto is not None else 0
+        corrected = newest(session, Correction) if upto is not None else 0
     if not blocks:
         raise DataError("There are no labels yet.")
     table = pa.concat_tables(blocks)

@@ -131,7 +131,8 @@ class Guard:
         try:
             headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
             self._check_host(scope, headers)
-            self._check_rate(scope)
+            if not self.buckets.take((scope.get("client") or ("",))[0]):
+                raise RefusalError(429, "Too many requests; wait a moment.", {"retry-after": "1"})
             if self.service.root_path:
                 self._enter_root(scope)
             self._check_site(scope["method"], scope["path"], headers)
@@ -172,10 +173,6 @@ class Guard:
             raise RefusalError(308, f"The page is at {root}/.", {"location": f"{root}/{'?' if query else ''}{query}"})
         if path.startswith(f"{root}/"):
             scope["path"] = path.removeprefix(root)
-
-    def _check_rate(self, scope: Scope) -> None:
-        if not self.buckets.take((scope.get("client") or ("",))[0]):
-            raise RefusalError(429, "Too many requests; wait a moment.", {"retry-after": "1"})
 
     def _check_site(self, method: str, path: str, headers: Mapping[bytes, str]) -> None:
         """Refuse what another site's page sends.
@@ -275,7 +272,7 @@ def _refusal(error: Exception) -> RefusalError:
 async def refuse(send: Send, refusal: RefusalError) -> None:
     """Answer with a status and a sentence."""
     body = json.dumps({"error": refusal.message}).encode()
-    headers = [(name.encode(), value.encode()) for name, value in refusal.all_headers().items()]
+    headers = [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 from crowdassay.errors import ParameterError
 from crowdassay.service.fits.job import Job
 from crowdassay.service.fits.notices import find_notices
-from crowdassay.service.store.notices import Notice, count_waiting, mark_sent, put_notices, told_last, waiting_notices
+from crowdassay.service.store.notices import count_waiting, mark_sent, put_notices, told_last, waiting_notices
+from crowdassay.service.store.records import Notice
 from crowdassay.service.store.writer import Writer
 from crowdassay.version import VERSION
 

@@ -32,6 +32,7 @@ R = TypeVar("R")
 Check = Callable[[object, str], str | int | float]
 ITEM_STANDINGS = ("open", "settled", "tied", "unidentifiable", "known")
 CORRECTIONS = ("replaced", "removed", "erased")
+SETTLED, DISPUTED, REOPENED = NOTICE_KINDS = ("settled", "disputed", "reopened")
 FIT_STATES = ("waiting", "running", "done", "failed", "cancelled", "interrupted")
 
 
@@ -208,6 +209,27 @@ class WorkerRow(NamedTuple):
     advice: str = ""
 
 
+class Notice(NamedTuple):
+    """What is to be told of an item; ``event`` rises with every change, ``event_id`` is the same however often it is sent."""
+
+    item: str
+    kind: Annotated[str, Field(values=NOTICE_KINDS)]
+    label: str | None
+    probability: float
+    n_labels: int
+    basis: str
+    added: str = ""
+    event: int = 0
+    event_id: str = ""
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Return the event as it is sent."""
+        return {
+            "id": self.event_id, "type": f"item.{self.kind}", "time": self.added, "item": self.item, "label": self.label,
+            "probability": round(self.probability, 6), "n_labels": self.n_labels, "basis": self.basis,
+        }  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """What was not taken, and why: ``index`` is its place in what was sent, from 0."""
@@ -243,6 +265,11 @@ class Received:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"added": self.added, "known": self.known, "refused": [one.as_dict() for one in self.refused]}
+
+    def add(self, later: Received) -> None:
+        """Count what became of records that were sent later, too."""
+        self.added, self.known = self.added + later.added, self.known + later.known
+        self.refuse(later.refused)
 
     def refuse(self, more: Iterable[Refused]) -> Received:
         """Add records that were refused elsewhere, in the order in which all were sent; return this."""
@@ -368,6 +395,7 @@ TABLE_OF: dict[type, str] = {
     Correction: "corrections",
     FitRun: "fits",
     HandedOutToken: "tokens",
+    Notice: "notices",
 }
 COLUMNS_OF = {record: ", ".join(more.column or name for name, (_, more, _) in fields_of(record).items()) for record in TABLE_OF}
 
@@ -378,20 +406,32 @@ def select(session: Session, record: type[R], rest: str, values: Sequence[Any] =
     return [record(*row) for row in session.rows(sql, values)]
 
 
+def find(session: Session, record: type[R], rest: str, values: Sequence[Any] = ()) -> R | None:
+    """Return the first record that `select` finds, None without any."""
+    return next(iter(select(session, record, rest, values)), None)
+
+
 def insert(session: Session, record: type, **values: object) -> None:
     """Add a row to the table of a record; values go by the names of columns."""
     insert_many(session, record, tuple(values), [tuple(values.values())])
 
 
-def insert_many(session: Session, record: type, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Add rows to the table of a record."""
+def insert_many(
+    session: Session, record: type, columns: Sequence[str], rows: Iterable[Sequence[Any]], conflict: str = ""
+) -> None:
+    """Add rows to the table of a record; ``conflict`` is the SQL that says what becomes of those that are there already."""
     marks = ", ".join("?" * len(columns))
-    sql = f"INSERT INTO {TABLE_OF[record]} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - names of this module
+    sql = f"INSERT INTO {TABLE_OF[record]} ({', '.join(columns)}) VALUES ({marks}) {conflict}"  # noqa: S608 - names of this module
     session.run_many(sql, rows)
 
 
 def newest(session: Session, record: type) -> int:
     """Return the number of the last row in the table of a record, 0 without any; under the lock of a writer, its own."""
-    row = session.one(f"SELECT COALESCE(MAX(seq), 0) FROM {TABLE_OF[record]}")  # noqa: S608 - names of this module
+    return number(session, f"SELECT COALESCE(MAX(seq), 0) FROM {TABLE_OF[record]}")  # noqa: S608 - names of this module
+
+
+def number(session: Session, sql: str) -> int:
+    """Return the whole number that a query finds, such as a count."""
+    row = session.one(sql)
     assert row is not None
     return int(row[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -143,16 +143,14 @@ def _tell(asked: list[Asked], answers: list[Any]) -> None:
     for one, answer in zip(asked, answers, strict=True):
         if isinstance(one.answer, asyncio.Future):
             loops.setdefault(one.answer.get_loop(), []).append((one.answer, answer))
-        elif isinstance(answer, Exception):
-            one.answer.set_exception(answer)
         else:
-            one.answer.set_result(answer)
+            _wake([(one.answer, answer)])
     for loop, waiting in loops.items():
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             loop.call_soon_threadsafe(_wake, waiting)
 
 
-def _wake(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+def _wake(answers: Sequence[tuple[Future[Any] | asyncio.Future[Any], Any]]) -> None:
     for future, answer in answers:
         if future.done():  # whoever asked has gone
             continue
