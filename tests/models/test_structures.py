@@ -4,7 +4,15 @@ from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 
 from crowdassay.errors import ParameterError
-from crowdassay.models.structures import STRUCTURES, agreement, nominal, ordinal, reference_sets, resolve
+from crowdassay.models.structures import (
+    STRUCTURES,
+    _same_everywhere,
+    agreement,
+    nominal,
+    ordinal,
+    reference_sets,
+    resolve,
+)
 
 CASES = [(name, n) for name in STRUCTURES for n in (2, 3, 5)]
 
@@ -105,3 +113,19 @@ def test_unknown_structure_names_those_there_are():
         resolve("cubic", 3)
     with pytest.raises(ParameterError, match="3 classes but the labels have 4"):
         resolve(nominal(3), 4)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_axes_do_not_depend_on_which_of_equal_ones_a_processor_returns(name, n_classes):
+    """Linear algebra returns any orthogonal axes of a space of equal scales: another processor, other axes."""
+    basis, generator = resolve(name, n_classes).basis(), np.random.default_rng(0)
+    for _, part, columns in basis.blocks():
+        members = np.flatnonzero(basis.offsets == part.start)
+        block = basis.columns[members][:, :, : columns.shape[1]].reshape(-1, columns.shape[1])
+        scale = np.linalg.norm(block, axis=0)
+        turned = np.zeros((len(scale), len(scale)))
+        for size in np.unique(scale.round(8)):
+            alike = np.flatnonzero(scale.round(8) == size)
+            turned[np.ix_(alike, alike)] = np.linalg.qr(generator.standard_normal((len(alike), len(alike))))[0]
+        assert np.allclose(_same_everywhere(block / scale @ turned, scale), block)

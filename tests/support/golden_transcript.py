@@ -7,6 +7,7 @@ the same text.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 import sqlite3
@@ -19,14 +20,17 @@ HEAD = 8  # lines of a file that are shown; the rest is a digest
 Run = Callable[..., tuple[int, str, str]]
 
 FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])|(?<![\w.])-?\d+[eE]-\d+(?![\w.])")
+IN_PATH = re.compile(r"(?<=[MLHVCSQTA])-?\d+\.\d+|(?<=\d)-\d+\.\d+")  # in a picture, right after a letter or a number
 VARYING = [
     (re.compile(r"Compiling [^\n]* \.\.\.\n"), ""),  # only the first run after an installation says so
     (re.compile(r"\b\d+(\.\d+)? (ms|s|seconds?|minutes?)\b"), "N s"),
     (re.compile(r'("(?:seconds|duration|started|finished|created|saved_at|python|platform)": )[^,\n}]+'), r"\1..."),
     (re.compile(r"\b[0-9a-f]{64}\b"), "SHA256"),
+    (re.compile(r"'sha256-[\w+/]+='"), "'sha256-HASH'"),  # of scripts, in which numbers keep all digits
     (re.compile(r"│ \d+\.\d\d +│$", re.MULTILINE), "│ SECONDS │"),
     (re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?"), "TIME"),
 ]
+ENCLOSED = re.compile(r"(data:[\w/.+-]+(?:;charset=[\w-]+)?);base64,([\w+/=]+)")  # a table that a page offers to save
 LIBRARIES = re.compile(r"<script[^>]*>(?:(?!</script>).){100000,}</script>", re.DOTALL)
 
 
@@ -57,7 +61,18 @@ def file_text(path: Path) -> str:
     if path.suffix in {".png", ".npz", ".npy", ".arrow"}:
         return "(not text)"
     text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".svg":
+        text = IN_PATH.sub(lambda match: shorten(match.group()), text)
+    text = ENCLOSED.sub(lambda match: f"{match[1]},{enclosed(match[2])}", text)
     return LIBRARIES.sub("<script>LIBRARY</script>", text)
+
+
+def enclosed(code: str) -> str:
+    """Return the text that a page encloses in base64, or the code where it is none."""
+    try:
+        return base64.b64decode(code).decode()
+    except UnicodeDecodeError:
+        return code
 
 
 def transcript(run: Run, folder: Path, commands: list[list[str]], given: set[Path], *, digest_only: bool) -> str:

@@ -87,7 +87,7 @@ def _points(model: ManyFacet, facet: int, heading: str, edges: FloatArray) -> li
     if len(known) > MOST_IN_MAP:
         known = np.sort(np.random.default_rng(0).choice(known, MOST_IN_MAP, replace=False))
     records, stacked = [], [0] * (len(edges) - 1)
-    for e in known[np.argsort(measure[known], kind="stable")]:
+    for e in known[np.argsort(np.round(measure[known], 6), kind="stable")]:  # equal ones by name, on every processor
         level = int(np.clip(np.searchsorted(edges, measure[e]) - 1, 0, len(edges) - 2))
         stacked[level] += 1
         if few and stacked[level] == 1 and level:  # a name is as high as a level: those of the level below are in the way

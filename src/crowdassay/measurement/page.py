@@ -206,7 +206,7 @@ class FacetsView:
         name = self.ratings.facets[facet]
         rows = [row for row in self.tables[MEASURES_TABLE.name].to_pylist() if row["facet"] == name]
         rows = [row for row in rows if not (measured and undefined(row["measure"]))]
-        rows = sorted(rows, key=lambda row: -(-1e9 if undefined(row["measure"]) else row["measure"]))
+        rows = sorted(rows, key=lambda row: -(-1e9 if undefined(row["measure"]) else round(row["measure"], 6)))
         ends = rows if len(rows) <= 2 * count else [*rows[:count], *rows[-count:]]
         return ends, len(rows) - len(ends)
 

@@ -22,6 +22,8 @@ from crowdassay.arrays import FloatArray
 from crowdassay.errors import ParameterError
 from crowdassay.statistics import connected_parts
 
+ALIKE = 1e-10  # scales of axes, for the largest, that differ by less are equal; and those below it are none
+
 
 @dataclass(frozen=True, eq=False)
 class Basis:
@@ -150,9 +152,29 @@ def _visible(
     key = (flat.shape, flat.tobytes())
     if key not in known:
         left, scale, _ = np.linalg.svd(flat, full_matrices=False)
-        rank = int((scale > 1e-10 * max(scale[0], 1.0)).sum())
-        known[key] = (left[:, :rank] * scale[:rank]).reshape(len(members), n_classes, rank)
+        rank = int((scale > ALIKE * max(scale[0], 1.0)).sum())
+        known[key] = _same_everywhere(left[:, :rank], scale[:rank]).reshape(len(members), n_classes, rank)
     return known[key]
+
+
+def _same_everywhere(axes: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return principal axes (n, rank) times their scales, the same on every processor.
+
+    Axes of equal scale span a space in which any others would do, and libraries return those that suit the processor. So the
+    space's projections of the unit vectors, in order, are made orthogonal instead.
+    """
+    first = np.flatnonzero(np.diff(scale, prepend=np.inf) < -ALIKE * scale[0])
+    chosen = []
+    for start, end in zip(first, [*first[1:], len(scale)], strict=True):
+        space = axes[:, start:end]
+        left = space @ space.T
+        for _ in range(start, end):
+            length = np.linalg.norm(left, axis=0)
+            axis = left[:, np.argmax(length > 0.3 * length.max())]
+            axis = axis / np.linalg.norm(axis)
+            left = left - np.outer(axis, axis @ left)
+            chosen.append(axis * scale[start])
+    return np.stack(chosen, axis=1)
 
 
 def nominal(n_classes: int) -> Structure:

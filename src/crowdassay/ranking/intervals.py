@@ -165,7 +165,7 @@ def groups_alike(score: FloatArray, above: BoolArray) -> list[str]:
     >>> groups_alike(np.array([2.0, 1.0, 0.0]), above)
     ['a', 'a b', 'b']
     """
-    order = np.argsort(-score, kind="stable")
+    order = np.argsort(-np.round(score, 9), kind="stable")
     apart = above | above.T
     runs: list[tuple[int, int]] = []
     last = 0

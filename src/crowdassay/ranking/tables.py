@@ -89,7 +89,7 @@ def ranking_table(model: BradleyTerry) -> pa.Table:
     n = pairs.n_items
     error = np.sqrt(np.maximum(covariance if covariance.ndim == 1 else np.diag(covariance), 0.0))
     reach = float(ndtri(0.5 + model.confidence / 2)) * error
-    order = np.argsort(-score, kind="stable")
+    order = np.argsort(-np.round(score, 9), kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(1, n + 1)
     best, worst, group = rank, rank, [""] * n

@@ -129,4 +129,7 @@ def test_a_fit_that_runs_forgets_a_worker_who_is_erased_meanwhile(tmp_path):
         left = 480 - 3 * 60
         wait_for(lambda: server.get("/summary")["fit"], lambda fit: fit["labels"] == left and fit["labels_since"] == 0)
         assert {row["worker"] for row in server.get("/workers")["workers"]} == {f"w{m}" for m in range(3, 8)}
-        assert {fit["state"] for fit in server.get("/fits")["fits"]} <= {"done", "cancelled"}
+        states = wait_for(
+            lambda: {fit["state"] for fit in server.get("/fits")["fits"]}, lambda found: not found & {"running", "waiting"}
+        )
+        assert states <= {"done", "cancelled"}
