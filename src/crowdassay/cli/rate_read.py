@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.cli.options import read, read_options
-from crowdassay.cli.study import split
+from crowdassay.cli.options import read, read_options, split
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.files import read_files
 from crowdassay.labels.labels import Labels

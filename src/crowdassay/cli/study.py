@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH
+from crowdassay.cli.options import PATH, json_option
 from crowdassay.cli.outputs import check_outputs, print_json
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class StudyCommand:
                 multiple=True,
                 help=f"End with exit code 1 if this holds, such as '{self.condition}'; again for more.",
             ),
-            click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else."),
+            json_option,
         )
         for option in reversed(options):
             command = option(command)
@@ -125,12 +125,3 @@ class StudyCommand:
             from crowdassay.results.report.page import write_findings
 
             write_findings(view.page(options["report_title"]), options["report"])
-
-
-def split(text: str | None) -> list[str]:
-    """Return names separated by commas.
-
-    >>> split("rater, task,")
-    ['rater', 'task']
-    """
-    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, column_options, read, settled_option
+from crowdassay.cli.options import PATH, Grouped, column_options, quiet_option, read, settled_option
 from crowdassay.cli.outputs import check_outputs, print_json, table_options
 from crowdassay.cli.running import noting
 from crowdassay.errors import FileError, ParameterError
@@ -29,15 +31,13 @@ STALE = 0.1  # share of labels that the workers were not fitted to from which a 
 @click.option("--report", type=PATH, help="Write the report on all items, one .html file that opens offline.")
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     """Add the labels in LABELS to the model in the folder MODEL, which 'crowdassay aggregate --save-model' wrote.
 
     Only items that get labels are judged again, with the workers as they were fitted, unless --refit is given; --refit alone,
     without LABELS, fits the workers to all labels so far. The folder holds the old model or the new one, never half of either.
     """
-    import os
-
     from crowdassay.estimators.load import load_estimator
     from crowdassay.labels.workspace import folder_locked
     from crowdassay.results.saved.folder import save_model
@@ -86,8 +86,6 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
 
 def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
     """Take in the labels of files; return what that did."""
-    import time
-
     from crowdassay.cli.aggregate_show import print_report
     from crowdassay.results.saved.pseudonyms import check_pseudonyms
     from crowdassay.results.saved.update import update as take_in
