@@ -165,12 +165,11 @@ class RunningTotals:
         return {
             "standings": dict(zip(STANDINGS, self._counts, strict=True)),
             "items": sum(self._counts),
-            "expected_errors": self._expected_errors(),
+            "expected_errors": self._expected_errors(sum(self._counts)),
         }
 
-    def _expected_errors(self) -> dict[str, float | str | None]:
+    def _expected_errors(self, n_items: int) -> dict[str, float | str | None]:
         """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""
-        n_items = sum(self._counts)
         why = BEFORE_THE_FIRST_FIT if self._snapshot is None else self._snapshot.facts.get("why_no_error", "")
         if why:
             return {"value": None, "low": None, "high": None, "why": why}

@@ -340,26 +340,23 @@ def ordered(rows: list[OpenRow]) -> list[OpenRow]:
     return [rows[place] for place in np.argsort(np.array([row[0] for row in rows]), kind="stable")]
 
 
-class Follower:
+class Follower(threading.Thread):
     """A thread that keeps a job up to date: labels that others stored, items that have changed, lists that take long."""
 
     def __init__(self, job: Job) -> None:
+        super().__init__(name="follower", daemon=True)
         self.job = job
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="follower", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
+        self._ended = threading.Event()
 
     def stop(self) -> None:
         """End."""
-        self._stop.set()
-        self._thread.join(timeout=10)
+        self._ended.set()
+        self.join(timeout=10)
 
-    def _work(self) -> None:
+    def run(self) -> None:
+        """Look at the store again and again."""
         took = 0.0
-        while not self._stop.wait(max(FOLLOWER_PAUSE, FOLLOWER_REST * took)):
+        while not self._ended.wait(max(FOLLOWER_PAUSE, FOLLOWER_REST * took)):
             started = time.monotonic()
             try:
                 self.job.catch_up()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted
@@ -60,8 +61,6 @@ def next_items(
 
 def rank(snapshot: Snapshot, states: Sequence[ItemState], worker: str) -> list[int]:
     """Return the places of items by what a label of this worker is expected to gain, as `crowdassay plan` does it."""
-    import pyarrow as pa  # noqa: PLC0415
-
     from crowdassay.planning.gain import rank_items  # noqa: PLC0415
     from crowdassay.planning.state import State  # noqa: PLC0415
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.findings.items import ItemStanding
 from crowdassay.labels.labels import Labels
@@ -128,8 +129,6 @@ def predict_proba(snapshot: Snapshot, items: Sequence[Sequence[tuple[str, str]]]
 
     Every label must be one of the fit's classes.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
     codes = {name: code for code, name in enumerate(snapshot.classes)}
     workers: dict[str, int] = {}
     rows = [

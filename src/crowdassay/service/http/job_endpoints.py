@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
 from starlette.responses import Response, StreamingResponse
 
 from crowdassay.errors import CrowdassayError
@@ -149,9 +150,7 @@ async def get_download(call: Call) -> Response:
 
 
 def _csv(service: Service, name: str) -> Iterator[bytes]:
-    import pyarrow as pa  # noqa: PLC0415 - slow to load
-
-    from crowdassay.labels.write import csv_lines  # noqa: PLC0415
+    from crowdassay.labels.write import csv_lines  # noqa: PLC0415 - slow to load
 
     columns = CSV_COLUMNS[name]
     yield csv_lines([pa.array([column]) for column in columns], raw=True)

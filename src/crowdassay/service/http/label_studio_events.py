@@ -47,10 +47,7 @@ def key_of(number: object) -> str:
 
 def id_of(number: object) -> str:
     """Return the id of an annotation or a task; refuse what the store could not hold."""
-    try:
-        return checked_name(number, "id of an annotation or a task")
-    except BadRecordError as error:
-        raise ParameterError(str(error)) from None
+    return checked_name(number, "id of an annotation or a task")
 
 
 def read_event(told: dict[str, Any], wanted: ReadOptions) -> Iterator[Delivery]:
@@ -93,7 +90,7 @@ def read_annotation(task: dict[str, Any], annotation: dict[str, Any], wanted: Re
             try:
                 label = read_label({"item": item, "worker": as_name(said.worker), "label": name, "key": key, **times})
             except BadRecordError as error:
-                reason = str(error)
+                reason = error.message
         if len(chosen) > 1 and wanted.options is None:
             reason = SEVERAL
     return Delivery(key, id_of(task.get("id")), _time(annotation.get("updated_at")) or "", label, reason)

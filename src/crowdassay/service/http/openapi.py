@@ -164,27 +164,25 @@ def _operation(one: Endpoint) -> Schema:
             for name, given in named.items()
         ],
         "responses": {
-            str(one.status): {"description": "Done.", "content": {one.media: {"schema": schema(one.answer)}}},
-            "4XX": {"description": "Refused.", "content": {"application/json": {"schema": schema("Error")}}},
-            "503": {
-                "description": "It cannot work now; try again.",
-                "content": {"application/json": {"schema": {"type": "object"}}},
-            },
+            str(one.status): {"description": "Done.", "content": _content(schema(one.answer), one.media)},
+            "4XX": {"description": "Refused.", "content": _content(schema("Error"))},
+            "503": {"description": "It cannot work now; try again.", "content": _content({"type": "object"})},
         },
     }
     if one.answer in ("Taken", "AnnotationsTaken"):  # what was refused, and why, if it was all
         either = {"oneOf": [schema(one.answer), schema("Error")]}
-        operation["responses"]["422"] = {"description": "All was refused.", "content": {"application/json": {"schema": either}}}
+        operation["responses"]["422"] = {"description": "All was refused.", "content": _content(either)}
     if one.path in WITHOUT_TOKEN:
         operation["security"] = []
     if one.body == FILE:
-        operation["requestBody"] = {
-            "required": True,
-            "content": {FILE_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-        }
+        operation["requestBody"] = {"required": True, "content": _content({"type": "string", "format": "binary"}, FILE_TYPE)}
+    elif one.body and one.one:
+        operation["requestBody"] = {"required": True, "content": _content(schema(one.body))}
     elif one.body:
-        kinds = {"application/json": {"schema": schema(one.body if one.one else f"[{one.body}]")}}
-        if not one.one:
-            kinds["application/x-ndjson"] = {"schema": schema(one.body)}
+        kinds = _content(schema(f"[{one.body}]")) | _content(schema(one.body), "application/x-ndjson")
         operation["requestBody"] = {"required": True, "content": kinds}
     return operation
+
+
+def _content(described: Schema, media: str = "application/json") -> Schema:
+    return {media: {"schema": described}}

@@ -20,8 +20,8 @@ from crowdassay.service.fits.runner import FitRunner
 from crowdassay.service.http.guard import Limits, Meter
 from crowdassay.service.http.notifier import Notifier, Receiver
 from crowdassay.service.http.requests import RefusalError, as_json, records_of
-from crowdassay.service.http.token_check import Proof, TokenCheck
-from crowdassay.service.store.checks import BadRecordError, as_name
+from crowdassay.service.http.token_check import TokenCheck
+from crowdassay.service.store.checks import as_name
 from crowdassay.service.store.open import Store
 from crowdassay.service.store.records import Refused, read_all
 from crowdassay.service.store.tokens import Identity
@@ -141,8 +141,7 @@ class Call:
 
     async def still_valid(self) -> bool:
         """Return whether the token or session that the request came with has not ended meanwhile."""
-        proof: Proof | None = self.request.state.proof
-        return await self.service.tokens.identify(proof) is not None
+        return await self.service.tokens.identify(self.request.state.proof) is not None
 
     @property
     def id(self) -> int:
@@ -154,10 +153,7 @@ class Call:
 
     def named(self, role: str) -> str:
         """Return the item, worker or key that the path names; 422 for what can be none."""
-        try:
-            return as_name(self.request.path_params[role], role)
-        except BadRecordError as error:
-            raise RefusalError(422, str(error)) from None
+        return as_name(self.request.path_params[role], role)
 
     def query(self, name: str) -> str:
         """Return a value of the query, ``''`` where it has none."""
@@ -192,7 +188,4 @@ class Call:
         values = list(records_of(await self.request.body(), "application/json"))
         if len(values) != 1:
             raise RefusalError(422, "Send one object at a time.")
-        try:
-            return read(values[0])
-        except BadRecordError as error:
-            raise RefusalError(422, str(error)) from None
+        return read(values[0])

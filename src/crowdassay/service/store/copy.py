@@ -73,7 +73,7 @@ def copy(source: str, target: str) -> dict[str, int]:
 
 
 def check(place: str) -> dict[str, int]:
-    """Look whether a store is whole; return how many rows each table has, and raise `DataError` if it is damaged."""
+    """Return how many rows each table of a store has; raise `DataError` if the store is damaged."""
     home = known_store(place)
     try:
         with home.read() as session:

@@ -110,8 +110,11 @@ def erase_worker(session: Session, worker: str, *, source: str) -> Removed:
     keys = {one.key for one in select(session, StoredLabel, "WHERE worker = ?", (worker,))}
     tokens = select(session, HandedOutToken, "WHERE worker = ?", (worker,))
     session.run("DELETE FROM labels WHERE worker = ?", (worker,))
-    others = _take_back(session, tokens)
-    others += session.run("UPDATE corrections SET worker = NULL WHERE worker = ?", (worker,))
+    for one in tokens:  # not deleted, so that no other token gets its number
+        sql = "UPDATE tokens SET worker = NULL, name = '', revoked = COALESCE(revoked, ?) WHERE seq = ?"
+        session.run(sql, (now(), one.id))
+        session.run("DELETE FROM sessions WHERE token = ?", (one.id,))
+    others = len(tokens) + session.run("UPDATE corrections SET worker = NULL WHERE worker = ?", (worker,))
     others += _erase_sources(session, worker, tokens)
     others += _erase_lines(session, worker, keys, {one.id for one in tokens})
     done = Removed(len(keys), others)
@@ -123,14 +126,6 @@ def erase_worker(session: Session, worker: str, *, source: str) -> Removed:
         insert(session, Correction, label=last, item="", worker=None, kind=ERASED)
         log(session, source, "worker erased", labels=done.labels)
     return done
-
-
-def _take_back(session: Session, tokens: list[HandedOutToken]) -> int:
-    for one in tokens:  # not deleted, so that no other token gets its number
-        sql = "UPDATE tokens SET worker = NULL, name = '', revoked = COALESCE(revoked, ?) WHERE seq = ?"
-        session.run(sql, (now(), one.id))
-        session.run("DELETE FROM sessions WHERE token = ?", (one.id,))
-    return len(tokens)
 
 
 def _erase_sources(session: Session, worker: str, tokens: list[HandedOutToken]) -> int:

@@ -382,7 +382,7 @@ def read_all(
         try:
             good.append((index, read(value)))
         except BadRecordError as error:
-            bad.append(Refused(index, str(error)))
+            bad.append(Refused(index, error.message))
     return good, bad
 
 
