@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -214,7 +213,7 @@ def check_asked(labels: tuple[str, ...], options: dict[str, Any]) -> list[Condit
     if options["engine"] == "spark" and options["form"] not in {"csv", "parquet"}:
         raise ParameterError(f"Spark writes tables as CSV or Parquet; leave out --format {options['form']}.")
     model, out = options["save_model"], options["out"]
-    if model is not None and out is not None and os.path.realpath(str(out)) == os.path.realpath(model):
+    if model is not None and out is not None and is_same(str(out), model):
         raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     gold, expert = options["gold"], options["expert"]
     same = gold is not None and expert is not None and is_same(gold, expert)  # its answers are kept

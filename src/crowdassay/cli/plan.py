@@ -136,7 +136,7 @@ def plan_existing(source: tuple[str, ...], options: dict[str, Any]) -> None:
     fitted = find_fitted(source, options)
     made = make_plan(fitted, workers=workers, worker_costs=costs or None, **{name: options[name] for name in PASSED_ON})
     write_files(made, options)
-    tell(made, fitted.result_.money(made.price, expert_cost=options["expert_cost"], currency=options["currency"]), options)
+    show(made, fitted.result_.money(made.price, expert_cost=options["expert_cost"], currency=options["currency"]), options)
 
 
 def write_files(made: Planned, options: dict[str, Any]) -> None:
@@ -187,7 +187,7 @@ def refuse(names: list[str] | tuple[str, ...], options: dict[str, Any], who: str
             raise ParameterError(f"--{name} goes with files of labels; {who} has its own.")
 
 
-def tell(made: Planned, money: Money, options: dict[str, Any]) -> None:
+def show(made: Planned, money: Money, options: dict[str, Any]) -> None:
     """Print where the job stands, what would settle it for which price, and what was planned."""
     from crowdassay.cli.aggregate_show import print_cost
     from crowdassay.labels.values import counted

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, confidence_option, json_option, read_options, reading_options, split
+from crowdassay.cli.options import PATH, Grouped, confidence_option, json_option, read_options, reading_options
 from crowdassay.cli.outputs import check_outputs, print_json
 from crowdassay.errors import ParameterError
 
@@ -90,7 +90,7 @@ def figures(facts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rated:
     """Read what else there is and estimate."""
-    from crowdassay.cli.rate_read import item_columns, known_as, read_costs, read_gold, read_order
+    from crowdassay.cli.rate_read import item_columns, people_in, read_costs, read_gold, read_order
     from crowdassay.judges.rate import rate as estimate
 
     if options["pair"] is not None and options["by"] is None:
@@ -101,7 +101,7 @@ def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rate
     columns, note = item_columns(data, labels, options)
     rated = estimate(
         data,
-        people=[known_as(name, options) for name in split(options["people"])],
+        people=people_in(options),
         gold=read_gold(options["gold"], data.report.columns.get("item")),
         classes=read_options(options).classes,
         order=read_order(data, Path(labels[0]), options),
@@ -115,11 +115,10 @@ def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rate
 
 def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
     """Compare with the verdicts on another system."""
-    from crowdassay.cli.rate_read import known_as, read_verdicts
+    from crowdassay.cli.rate_read import people_in, read_verdicts
     from crowdassay.judges.rate import rate_against
 
-    people = [known_as(name, options) for name in split(options["people"])]
-    if not people:
+    if not (people := people_in(options)):
         raise ParameterError(
             "--against needs people who judged both systems: name them with --people. (What --gold knows of one system's "
             "answers says nothing about the other's.)"
@@ -133,10 +132,9 @@ def write(rated: Rated, facts: dict[str, Any], labels: tuple[str, ...], options:
     """Write the files that were asked for."""
     from crowdassay.labels.write import write_table
 
-    if options["next_file"] is not None:
-        write_table(rated.next_items(), options["next_file"], "csv")
-    if options["items_file"] is not None:
-        write_table(rated.items(), options["items_file"], "csv")
+    for name, table in {"next_file": rated.next_items, "items_file": rated.items}.items():
+        if options[name] is not None:
+            write_table(table(), options[name], "csv")
     if options["report"] is not None:
         from crowdassay.judges.page import judges_page
         from crowdassay.results.report.page import write_findings

@@ -34,7 +34,7 @@ def backup(store: str, file: Path) -> None:
     """
     from crowdassay.service.store.copy import backup as write
 
-    tell(f"Backed up to '{file}'", write(store, file))
+    show_counts(f"Backed up to '{file}'", write(store, file))
 
 
 @store.command()
@@ -44,7 +44,7 @@ def restore(file: Path, store: str) -> None:
     """Bring the backup FILE back as the new STORE: a file, or postgresql://user@host/database."""
     from crowdassay.service.store.copy import copy as write
 
-    tell("Restored", write(str(file), store))
+    show_counts("Restored", write(str(file), store))
 
 
 @store.command()
@@ -54,7 +54,7 @@ def copy(source: str, target: str) -> None:
     """Copy the store SOURCE to the empty store TARGET, from SQLite to PostgreSQL or back."""
     from crowdassay.service.store.copy import copy as write
 
-    tell("Copied", write(source, target))
+    show_counts("Copied", write(source, target))
 
 
 @store.command()
@@ -63,7 +63,7 @@ def check(store: str) -> None:
     """Look whether STORE is whole."""
     from crowdassay.service.store.copy import check as look
 
-    tell("Whole", look(store))
+    show_counts("Whole", look(store))
 
 
 @store.command()
@@ -120,7 +120,7 @@ def opened(place: str) -> Iterator[Home]:
         home.close()
 
 
-def tell(done: str, counts: Mapping[str, int]) -> None:
+def show_counts(done: str, counts: Mapping[str, int]) -> None:
     """Print what was done, and how many rows there are."""
     from crowdassay.labels.values import counted
     from crowdassay.text import joined

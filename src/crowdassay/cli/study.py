@@ -22,28 +22,14 @@ SUMMARY_FILE = "summary.json"
 
 @dataclass(frozen=True)
 class StudyCommand:
-    """What the command of a study has of its own.
+    """What the command of a study has of its own."""
 
-    Attributes
-    ----------
-    tables : tuple of str
-        Names of the tables that it may write.
-    mark : str
-        A key of the summary by which it is known to be of this command.
-    page, picture : str
-        What the page and the picture show.
-    condition : str
-        How a condition may look.
-    only_written : tuple of str
-        Tables that are too wide for JSON.
-    """
-
-    tables: tuple[str, ...]
-    mark: str
-    page: str
-    picture: str
-    condition: str
-    only_written: tuple[str, ...] = ()
+    tables: tuple[str, ...]  # names of the tables that it may write
+    mark: str  # a key of the summary by which it is known to be of this command
+    page: str  # what the page shows
+    picture: str  # what the picture shows
+    condition: str  # how a condition may look
+    only_written: tuple[str, ...] = ()  # tables that are too wide for JSON
 
     @property
     def files(self) -> tuple[str, ...]:

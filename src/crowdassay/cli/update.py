@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crowdassay.cli.options import PATH, Grouped, column_options, quiet_option, read, settled_option
-from crowdassay.cli.outputs import check_outputs, print_json, table_options
+from crowdassay.cli.outputs import check_outputs, is_same, print_json, table_options
 from crowdassay.cli.running import noting
 from crowdassay.errors import FileError, ParameterError
 
@@ -47,7 +46,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
 
     if not (labels or options["refit"] or options["settled"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
-    if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(model):
+    if options["out"] is not None and is_same(str(options["out"]), model):
         raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
     check_outputs([*labels, model], results=options["out"], pages=[options["report"]])
     wait = partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)
@@ -79,7 +78,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         print_json(facts)
     else:
-        tell(facts, model)
+        show(facts, model)
         if options["report"] is not None:
             click.echo(f"Wrote the report to {options['report']}.")
 
@@ -113,7 +112,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     }
 
 
-def tell(facts: dict[str, Any], model: Path) -> None:
+def show(facts: dict[str, Any], model: Path) -> None:
     """Print what happened, and what to do about labels given twice or workers left behind."""
     from crowdassay.labels.values import counted
 

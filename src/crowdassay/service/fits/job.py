@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.labels.databases.home import Session
-from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, from_fit, from_labels
+from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, OpenRow, from_fit, from_labels
 from crowdassay.service.fits.snapshot import Snapshot
 from crowdassay.service.store.corrections import ERASED, corrections_since, erased_since
 from crowdassay.service.store.labels import BatchOutcome, count_by_worker, count_labels, labels_of, labels_since, last_seq
@@ -33,23 +33,14 @@ FEW_CHANGED_ITEMS = 1000  # changed items up to which everything is made anew fo
 MANY_LABELS, FEW_CHANGED_OF_MANY = 100_000, 100  # and of a job with so many labels, where reads are not to wait
 
 LOG = logging.getLogger("crowdassay.service")
-OpenRow = tuple[float, str, ItemState]
 
 
 class Job:
-    """What is known at this moment. Reads take no lock that a writer or a fit holds for long.
-
-    Attributes
-    ----------
-    snapshot : Snapshot or None
-        The last fit; replaced as a whole.
-    version : int
-        Rises with every change, so that pages know when to look again.
-    """
+    """What is known at this moment. Reads take no lock that a writer or a fit holds for long."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.version = 0
+        self.version = 0  # rises with every change, so that pages know when to look again
         self.feed: deque[dict[str, Any]] = deque(maxlen=LABELS_IN_THE_FEED)
         self.changed_at = time.monotonic()
         self._lock = threading.Lock()
@@ -69,7 +60,7 @@ class Job:
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The last fit."""
+        """The last fit; it is replaced as a whole."""
         return self._changes.snapshot
 
     @property

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,21 +50,11 @@ SAFETY_HEADERS = [
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client may do.
+    """What a client may do."""
 
-    Attributes
-    ----------
-    body : int
-        Bytes of one request.
-    seconds : float
-        Time to send it.
-    rate : float
-        Requests a second from one address, on average; ten times as many at once.
-    """
-
-    body: int = 128 << 20
-    seconds: float = 30.0
-    rate: float = 10_000.0
+    body: int = 128 << 20  # bytes of one request
+    seconds: float = 30.0  # to send it
+    rate: float = 10_000.0  # requests a second from one address, on average; ten times as many at once
 
 
 @dataclass
@@ -77,13 +68,9 @@ class Meter:
     def note(self, method: str, status: int, seconds: float | None) -> None:
         """Count an answer; its time is None where it was a stream, which lasts as long as somebody listens."""
         self.answers[method, status] = self.answers.get((method, status), 0) + 1
-        if seconds is None:
-            return
-        self.seconds += seconds
-        for place, edge in enumerate(TIME_EDGES):
-            if seconds <= edge:
-                self.buckets[place] += 1
-                return
+        if seconds is not None:
+            self.seconds += seconds
+            self.buckets[bisect_left(TIME_EDGES, seconds)] += 1
 
 
 class Buckets:

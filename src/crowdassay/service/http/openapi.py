@@ -50,39 +50,18 @@ class Parameter(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A method of a path: what answers it, who may call it, and how it is described.
-
-    Attributes
-    ----------
-    method, path : str
-        The path as Starlette writes it.
-    function : callable
-        Answers it; the first line of its docstring describes it.
-    answer : str or dict
-        What the answer holds, in the short form of `schema`.
-    roles : tuple of str
-        Roles of tokens that are enough; ``manage`` always is.
-    parameters : tuple of Parameter
-    body : str
-        Name of the record that is sent.
-    one : bool
-        Whether one record is sent, instead of a list.
-    status : int
-        Of a good answer.
-    media : str
-        Type of the answer.
-    """
+    """A method of a path: what answers it, who may call it, and how it is described."""
 
     method: str
-    path: str
-    function: Callable[[Call], Awaitable[object]]
-    answer: Short = "string"
-    roles: tuple[str, ...] = ("read",)
+    path: str  # as Starlette writes it
+    function: Callable[[Call], Awaitable[object]]  # answers it; the first line of its docstring describes it
+    answer: Short = "string"  # what the answer holds, see `schema`
+    roles: tuple[str, ...] = ("read",)  # of tokens that are enough; ``manage`` always is
     parameters: tuple[Parameter, ...] = ()
-    body: str = ""
-    one: bool = False
-    status: int = 200
-    media: str = "application/json"
+    body: str = ""  # name of the record that is sent
+    one: bool = False  # whether one record is sent, instead of a list
+    status: int = 200  # of a good answer
+    media: str = "application/json"  # type of the answer
 
 
 def schema(short: Short, needed: Iterable[str] = ()) -> Schema:

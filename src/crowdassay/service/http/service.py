@@ -34,44 +34,22 @@ LARGEST_ID = (1 << 63) - 1
 
 @dataclass
 class Service:
-    """A store that is served.
-
-    Attributes
-    ----------
-    price : float or None
-        What a label costs, where the user said so.
-    title : str
-        Of the page.
-    decide : {'likeliest', 'median', 'mean'}
-        Which class a fit makes the label of an item.
-    ending : callable
-        Returns whether the server is about to end, so that streams must.
-    settled : float or None
-        Probability from which a label counts as settled, where the user said so.
-    receiver : Receiver or None
-        Who is told when items are settled or disputed.
-    label_studio : ReadOptions
-        How annotations of Label Studio are read: the question, what names the item, and what several choices are.
-    root_path : str
-        Where a proxy serves this job, such as ``/birds``; empty for its root.
-    tokens : TokenCheck
-        Set with the application.
-    """
+    """A store that is served."""
 
     store: Store
-    place: str
-    price: float | None = None
-    title: str = "Labelling job"
+    place: str  # the address of the store, for the processes that fit it
+    price: float | None = None  # what a label costs, where the user said so
+    title: str = "Labelling job"  # of the page
     limits: Limits = field(default_factory=Limits)
-    settled: float | None = None
-    receiver: Receiver | None = None
-    label_studio: ReadOptions = field(default_factory=ReadOptions)
-    decide: str = LIKELIEST
-    root_path: str = ""
+    settled: float | None = None  # probability from which a label counts as settled, where the user said so
+    receiver: Receiver | None = None  # who is told when items are settled or disputed
+    label_studio: ReadOptions = field(default_factory=ReadOptions)  # how its annotations are read
+    decide: str = LIKELIEST  # which class a fit makes the label of an item: the likeliest, the median or the mean
+    root_path: str = ""  # where a proxy serves this job, such as /birds; empty for its root
     meter: Meter = field(default_factory=Meter)
     leases: Leases = field(default_factory=Leases)
-    ending: Callable[[], bool] = lambda: False
-    tokens: TokenCheck = field(init=False)
+    ending: Callable[[], bool] = lambda: False  # whether the server is about to end, so that streams must
+    tokens: TokenCheck = field(init=False)  # set with the application
 
     def __post_init__(self) -> None:
         self.job = Job(self.store)

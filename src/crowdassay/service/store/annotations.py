@@ -14,27 +14,13 @@ from crowdassay.service.store.records import Received, Refused, SentLabel
 
 
 class Delivery(NamedTuple):
-    """What a tool says of one of its annotations.
+    """What a tool says of one of its annotations."""
 
-    Attributes
-    ----------
-    key : str
-        Of its label, the same in every delivery.
-    task : str
-        What the annotation is about, by the tool's own number.
-    version : str
-        A text that sorts by how new it is, empty where the tool does not say.
-    label : SentLabel or None
-        Its label, None where it has none (any more).
-    reason : str
-        Why it has none, where the sender should know.
-    """
-
-    key: str
-    task: str
-    version: str
-    label: SentLabel | None
-    reason: str = ""
+    key: str  # of its label, the same in every delivery
+    task: str  # what the annotation is about, by the tool's own number
+    version: str  # a text that sorts by how new it is, empty where the tool does not say
+    label: SentLabel | None  # None where it has none (any more)
+    reason: str = ""  # why it has none, where the sender should know
 
 
 @dataclass

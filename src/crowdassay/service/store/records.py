@@ -37,24 +37,12 @@ FIT_STATES = ("waiting", "running", "done", "failed", "cancelled", "interrupted"
 
 
 class Field(NamedTuple):
-    """What else is declared of a field of a record.
+    """What else is declared of a field of a record."""
 
-    Attributes
-    ----------
-    check : callable
-        Takes what a client sent, and the field's name; returns the value to keep, or raises `BadRecordError`.
-    about : str
-        A sentence for the OpenAPI document.
-    column : str
-        The column of the store, where it has another name than the field.
-    values : tuple of str
-        All that it can be, where these are few.
-    """
-
-    check: Check = as_name
-    about: str = ""
-    column: str = ""
-    values: tuple[str, ...] = ()
+    check: Check = as_name  # of a client's value and the field's name: returns what to keep, or raises `BadRecordError`
+    about: str = ""  # a sentence for the OpenAPI document
+    column: str = ""  # of the store, where it has another name than the field
+    values: tuple[str, ...] = ()  # all that it can be, where these are few
 
 
 class SentLabel(NamedTuple):
