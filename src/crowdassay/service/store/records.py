@@ -257,7 +257,7 @@ class Received:
     def add(self, later: Received) -> None:
         """Count what became of records that were sent later, too."""
         self.added, self.known = self.added + later.added, self.known + later.known
-        self.refuse(later.refused)
+        self.refused += later.refused
 
     def refuse(self, more: Iterable[Refused]) -> Received:
         """Add records that were refused elsewhere, in the order in which all were sent; return this."""
