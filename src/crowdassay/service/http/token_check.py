@@ -46,14 +46,8 @@ class TokenCheck:
     """Finds out who sends a request by what comes with it.
 
     Nothing is remembered, so that a token that was taken back, by whatever program, ends at once. Requests that come while the
-    store is being asked share the next question.
-
-    Parameters
-    ----------
-    owner : str or None
-        The token that may do everything; empty where only tokens that were handed out count, None where none is asked for.
-    home : Home
-    rights : Rights
+    store is being asked share the next question. The token of the ``owner`` may do everything; it is empty where only
+    tokens that were handed out count, and None where none is asked for.
     """
 
     def __init__(self, owner: str | None, home: Home, rights: Rights) -> None:

@@ -139,23 +139,12 @@ class ItemDecision(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """What became of a stored label that others may have read; one row stands for all labels of a worker who was erased.
-
-    Attributes
-    ----------
-    id : int
-    label : int
-        The number of the label; of one that was erased, the last number that was given until then.
-    item : str
-    worker : str or None
-        None once the worker was erased.
-    kind : {'replaced', 'removed', 'erased'}
-    """
+    """What became of a stored label that others may have read; one row stands for all labels of a worker who was erased."""
 
     id: Annotated[int, Field(column="seq")]
-    label: int
+    label: int  # its number; for a worker who was erased, the last number that was given until then
     item: str
-    worker: str | None
+    worker: str | None  # None once the worker was erased
     kind: Annotated[str, Field(values=CORRECTIONS)]
 
 
@@ -234,21 +223,12 @@ class Refused:
 
 @dataclass
 class Received:
-    """What became of records that were sent.
+    """What became of records that were sent."""
 
-    Attributes
-    ----------
-    added, known : int
-        Records that were stored (also in the place of others), and records that were stored already.
-    refused : list of Refused
-    changed : list of str
-        Items that are not as they were.
-    """
-
-    added: int = 0
-    known: int = 0
+    added: int = 0  # stored, also in the place of others
+    known: int = 0  # stored already
     refused: list[Refused] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)  # items that are not as they were
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
