@@ -49,7 +49,9 @@ def nginx(folder: Path, port: int, site: str) -> Iterator[int]:
     made = [*command, "-subj", f"/CN={HOST}", "-keyout", str(key), "-out", str(certificate)]
     subprocess.run(made, capture_output=True, check=True, timeout=60)
     site = replaced(site, {"/etc/ssl": str(folder), "labels.example;": f"{HOST};", "127.0.0.1:8765": f"127.0.0.1:{port}"})
-    with running(folder, lambda own: NGINX.format(folder=folder, site=site.replace("443", str(own))), "nginx", "-c") as own:
+    with running(
+        folder, lambda own: NGINX.format(folder=folder, site=site.replace("listen 443", f"listen {own}")), "nginx", "-c"
+    ) as own:
         yield own
 
 

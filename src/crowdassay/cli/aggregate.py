@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, choice, decide_option, reading_options, settled_option
-from crowdassay.cli.outputs import check_outputs, form_of, is_same, table_options
+from crowdassay.cli.options import (
+    PATH,
+    Grouped,
+    choice,
+    currency_option,
+    decide_option,
+    gold_option,
+    quiet_option,
+    reading_options,
+    settled_option,
+    split,
+    truth_option,
+)
+from crowdassay.cli.outputs import check_outputs, form_of, is_same, print_json, table_options
 from crowdassay.cli.places import open_place
 from crowdassay.cli.running import noting
 from crowdassay.errors import DataError, FileError, ParameterError
@@ -50,8 +61,8 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--prior", help="dawid-skene: class prior, 'estimated' (the default) or 'uniform'.")
 @click.option("--smoothing", type=float, help="dawid-skene: added to every count; 0 by default.")
 @settled_option
-@click.option("--truth", type=PATH, help="File of item,label to score against.")
-@click.option("--gold", type=PATH, help="File of item,label whose classes are known and kept.")
+@truth_option
+@gold_option
 @click.option("--gold-workers", help="assay: workers to be believed, though they may be wrong, separated by commas.")
 @click.option("--calibration", type=PATH, help="With --truth: draw how honest the probabilities are (.svg or .png).")
 @click.option("--out", type=PATH, help="Folder for the result tables, or sqlite:///FILE or postgresql://...")
@@ -64,7 +75,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
 @click.option("--report-title", help="--report: its title.")
 @click.option("--cost", help="The price of a label, such as 0.05, or the column of LABELS that says what each was paid.")
 @click.option("--expert-cost", type=float, help="The price of an expert's answer to an item, such as 1.50.")
-@click.option("--currency", default="", help="Of the prices, such as EUR or $.")
+@currency_option
 @table_options
 @click.option("--save-model", type=PATH, help="Folder for the fitted model, for 'crowdassay update'.")
 @choice(
@@ -86,7 +97,7 @@ MINIMAX = ("gamma", "gammas", "folds", "reading", "alpha", "beta", "solver")  # 
     help="End with exit code 1 if this holds, such as 'estimated_error > 5%' or 'removed > 0'; may be given several times.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> int:
     """Aggregate LABELS into one label per item.
 
@@ -94,7 +105,7 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
     several tables of the same columns, a folder of them, or a pattern such as 'day-*.csv'; or - for standard input,
     sqlite:///FILE?table=NAME, postgresql://USER@HOST/DATABASE?query=SELECT..., a .duckdb file, https:// or s3://.
     """
-    from crowdassay.cli.aggregate_show import tell
+    from crowdassay.cli.aggregate_show import print_summary
     from crowdassay.cli.gates import aggregate_figures, check_conditions, tell_failures
     from crowdassay.cli.running import progress_line, working
     from crowdassay.results.summary import summarise
@@ -129,8 +140,10 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
         if options["save_model"] is not None:
             with noting(f"the model in '{options['save_model']}'"):
                 estimator.save(options["save_model"])
-        if summary is not None and not options["quiet"]:
-            tell(result, summary, result.money(**prices), {**options, "labels": labels})
+        if options["as_json"] and not options["quiet"]:
+            print_json(summary)
+        elif summary is not None and not options["quiet"]:
+            print_summary(result, summary, result.money(**prices), {**options, "labels": labels})
     if options["strict"] and not result.converged:
         failed = [*failed, f"The fit did not converge, and --strict demands it; raise --max-iter from {result.n_iter}."]
     return tell_failures(failed)
@@ -138,9 +151,8 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
 
 def write_more(result: Result, prices: dict[str, Any], options: dict[str, Any]) -> None:
     """Write what was asked for beyond the tables: sheets for people, the calibration, the report."""
-    tables = {"ask": lambda: result.next_table(result.money(**prices)), "disputes": result.disputes_table}
-    for path, table in ((options[name], table) for name, table in tables.items()):
-        if path is not None:
+    for name, table in {"ask": lambda: result.next_table(result.money(**prices)), "disputes": result.disputes_table}.items():
+        if (path := options[name]) is not None:
             from crowdassay.labels.write import write_table
 
             with noting(f"'{path}'"):
@@ -201,7 +213,7 @@ def check_asked(labels: tuple[str, ...], options: dict[str, Any]) -> list[Condit
     if options["engine"] == "spark" and options["form"] not in {"csv", "parquet"}:
         raise ParameterError(f"Spark writes tables as CSV or Parquet; leave out --format {options['form']}.")
     model, out = options["save_model"], options["out"]
-    if model is not None and out is not None and os.path.realpath(str(out)) == os.path.realpath(model):
+    if model is not None and out is not None and is_same(str(out), model):
         raise FileError("The tables and the model need a folder each; name another for --out or --save-model.")
     gold, expert = options["gold"], options["expert"]
     same = gold is not None and expert is not None and is_same(gold, expert)  # its answers are kept
@@ -230,7 +242,7 @@ def choose(method: str | None, options: dict[str, Any]) -> tuple[Preset, Estimat
     if "gamma" in fitting and fitting["gamma"] != "auto":
         fitting["gamma"] = number("--gamma", fitting["gamma"])
     if "gold_workers" in fitting:
-        fitting["gold_workers"] = tuple(name.strip() for name in fitting["gold_workers"].split(",") if name.strip())
+        fitting["gold_workers"] = tuple(split(fitting["gold_workers"]))
     if "gammas" in fitting:
         fitting["gammas"] = tuple(number("--gammas", text) for text in fitting["gammas"].split(","))
     for option in ("gammas", "folds", "reading", "validation"):

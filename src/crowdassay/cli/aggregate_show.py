@@ -1,4 +1,4 @@
-"""What `crowdassay aggregate` prints: the summary of a fit, for programs and for people."""
+"""What `crowdassay aggregate` prints for people: the summary of a fit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from crowdassay.cli.outputs import print_json
 from crowdassay.findings.items import hardness
 from crowdassay.findings.money import WAYS_TO_SETTLE, Ask, Money
 from crowdassay.findings.money_words import advice, spending
@@ -64,14 +63,6 @@ def print_report(labels: Labels | Facts, *, notes: bool = True) -> None:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
-
-
-def tell(result: Result, summary: dict[str, Any], money: Money, options: dict[str, Any]) -> None:
-    """Print the summary as was asked for: as JSON, in words, or not at all."""
-    if options["as_json"]:
-        print_json(summary)
-    elif not options["quiet"]:
-        print_summary(result, summary, money, options)
 
 
 def print_summary(result: Result, summary: dict[str, Any], money: Money, options: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, choice, read, reading_options
+from crowdassay.cli.options import PATH, Grouped, choice, confidence_option, json_option, read, reading_options
 from crowdassay.cli.outputs import check_outputs, print_json
 
 if TYPE_CHECKING:
@@ -28,16 +28,11 @@ CLASSES_PRINTED = 20
 @click.command(cls=Grouped)
 @reading_options
 @choice("--level", values=["nominal", "ordinal", "interval"], help="What alpha takes the classes for: names, ranks or numbers.")
-@click.option(
-    "--resamples",
-    default=1000,
-    show_default=True,
-    help="Draws of the bootstrap behind the intervals; 0 for none.",
-)
-@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
+@click.option("--resamples", default=1000, show_default=True, help="Draws of the bootstrap behind the intervals; 0 for none.")
+@confidence_option
 @click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
 @click.option("--out", type=PATH, help="Folder for the tables, as CSV.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 def agreement(labels: tuple[str, ...], as_json: bool, out: Path | None, **options: Any) -> None:
     """Measure how far workers agree on LABELS: overall, by class, by worker and by pair of workers."""
     from crowdassay.findings.agreement import agreement as measure

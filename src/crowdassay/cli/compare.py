@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, read, reading_options
+from crowdassay.cli.options import Grouped, gold_option, json_option, read, reading_options, truth_option
 from crowdassay.cli.outputs import print_json
 
 if TYPE_CHECKING:
@@ -20,20 +21,18 @@ DISPUTES_PRINTED = 10
 @click.option(
     "--methods", default="majority,dawid-skene,minimax,assay", show_default=True, help="Separated by commas, or 'all'."
 )
-@click.option("--truth", type=PATH, help="File of item,label to score against.")
-@click.option("--gold", type=PATH, help="File of item,label whose classes are known and kept.")
+@truth_option
+@gold_option
 @click.option(
     "--folds", default=5, show_default=True, help="Without --truth: parts into which labels are dealt to be held out."
 )
 @click.option("--seed", default=0, show_default=True, help="Decides which labels are held out together.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 def compare(labels: tuple[str, ...], methods: str, as_json: bool, **options: Any) -> None:
     """Fit several methods to LABELS and compare them.
 
     With --truth by their errors; without, by how well they predict labels held out, and in both cases by where they differ.
     """
-    import sys
-
     from crowdassay.cli.aggregate_show import print_report
     from crowdassay.cli.running import progress_line
     from crowdassay.estimators.compare import compare as compare_methods

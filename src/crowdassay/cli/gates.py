@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -19,35 +19,30 @@ SIGNS: dict[str, Callable[[float, float], bool]] = {
 }  # fmt: skip
 CONDITION = re.compile(r"\s*(.+?)\s*(<=|>=|==|!=|<|>)\s*([-+]?\d*\.?\d+(?:[eE][-+]?\d+)?)\s*(%?)\s*")
 FIGURES_NAMED = 12  # figures that an error message names
-AGGREGATE_FIGURES = (
-    "estimated_error", "error_rate", "settled", "unsettled", "tied", "flagged", "removed", "labels_per_item", "not_converged",
-)  # fmt: skip
+# What conditions may ask about, from the summary of an aggregation.
+AGGREGATE_FIGURES: dict[str, Callable[[dict[str, Any]], float | None]] = {
+    "estimated_error": lambda summary: None if summary["estimated_error"] is None else summary["estimated_error"]["rate"],
+    "error_rate": lambda summary: summary.get("error_rate"),
+    "settled": lambda summary: summary["n_settled"] / summary["n_items"],
+    "unsettled": lambda summary: summary["n_items"] - summary["n_settled"],
+    "tied": lambda summary: summary["n_tied"],
+    "flagged": lambda summary: len(summary["flagged_workers"]),
+    "removed": lambda summary: sum(row["action"] == "remove" for row in summary["flagged_workers"]),
+    "labels_per_item": lambda summary: summary["n_labels"] / summary["n_items"],
+    "not_converged": lambda summary: float(not summary["converged"]),
+}
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition under which the run fails.
+    """A condition under which the run fails."""
 
-    Attributes
-    ----------
-    text : str
-        As it was given.
-    name : str
-        Of the figure; dots lead into figures that are themselves tables of figures.
-    sign : {'<', '<=', '>', '>=', '==', '!='}
-    limit : float
-    value : float or None
-        Of the figure, once it was checked; None where it could not be told, which fails the run.
-    why : str
-        Why it could not be told, where that is known.
-    """
-
-    text: str
-    name: str
-    sign: str
+    text: str  # as it was given
+    name: str  # of the figure; dots lead into figures that are themselves tables of figures
+    sign: str  # one of `SIGNS`
     limit: float
-    value: float | None = None
-    why: str = ""
+    value: float | None = None  # of the figure, once it was checked; None where it could not be told, which fails the run
+    why: str = ""  # why it could not be told, where that is known
 
     @property
     def failed(self) -> bool:
@@ -64,7 +59,7 @@ class Condition:
         return f"{self.name} is {self.value:.4g}, and the run fails if {self.text}."
 
 
-def read_conditions(texts: Iterable[str], example: str, known: Sequence[str] = ()) -> list[Condition]:
+def read_conditions(texts: Iterable[str], example: str, known: Collection[str] = ()) -> list[Condition]:
     """Return the conditions that were given; one that cannot be read is refused before anything is computed.
 
     Parameters
@@ -72,7 +67,7 @@ def read_conditions(texts: Iterable[str], example: str, known: Sequence[str] = (
     texts : iterable of str
     example : str
         How a condition of this command may look.
-    known : sequence of str
+    known : collection of str
         The figures' names, where they do not depend on the data.
 
     Examples
@@ -154,16 +149,4 @@ def _find(path: str, figures: object) -> tuple[bool, object]:
 
 def aggregate_figures(summary: dict[str, Any]) -> dict[str, float | None]:
     """Return what conditions may ask about, from the summary of an aggregation."""
-    error = summary["estimated_error"]
-    actions = [row["action"] for row in summary["flagged_workers"]]
-    return {
-        "estimated_error": None if error is None else error["rate"],
-        "error_rate": summary.get("error_rate"),
-        "settled": summary["n_settled"] / summary["n_items"],
-        "unsettled": summary["n_items"] - summary["n_settled"],
-        "tied": summary["n_tied"],
-        "flagged": len(actions),
-        "removed": actions.count("remove"),
-        "labels_per_item": summary["n_labels"] / summary["n_items"],
-        "not_converged": float(not summary["converged"]),
-    }
+    return {name: figure(summary) for name, figure in AGGREGATE_FIGURES.items()}

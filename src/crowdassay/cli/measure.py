@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, choice
-from crowdassay.cli.study import StudyCommand, split
+from crowdassay.cli.options import PATH, Grouped, choice, split
+from crowdassay.cli.study import StudyCommand
 from crowdassay.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -83,7 +83,6 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
 
 
 def _two(text: str, facets: list[str]) -> tuple[str, str]:
-
     names = split(text)
     if len(names) != 2 or names[0] == names[1] or any(name not in facets for name in names):
         raise ParameterError(f"--interaction needs two of the facets, such as {','.join(facets[:2])}, not '{text}'.")

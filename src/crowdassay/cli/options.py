@@ -87,25 +87,29 @@ def choice(*flags: str, values: Sequence[str], help: str, **more: Any) -> Callab
     return click.option(*flags, type=click.Choice(values), default=values[0], show_default=True, help=help, **more)
 
 
-def settled_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option that says from which probability on a label counts as settled."""
-    return click.option(
-        "--settled",
-        type=click.FloatRange(0, 1, min_open=True),
-        help="Probability from which a label counts as settled, such as 0.9; by default what the method found to be enough.",
-    )(command)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+truth_option = click.option("--truth", type=PATH, help="File of item,label to score against.")
+gold_option = click.option("--gold", type=PATH, help="File of item,label whose classes are known and kept.")
+currency_option = click.option("--currency", default="", help="Of the prices, such as EUR or $.")
+confidence_option = click.option(
+    "--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value."
+)
+settled_option = click.option(
+    "--settled",
+    type=click.FloatRange(0, 1, min_open=True),
+    help="Probability from which a label counts as settled, such as 0.9; by default what the method found to be enough.",
+)
+decide_option = choice(
+    "--decide",
+    values=["likeliest", "median", "mean"],  # as `crowdassay.labels.record` has them, which loads more than is needed here
+    help="Which class becomes an item's label; of classes in order also the median, or the class nearest to the mean.",
+)
 
 
-def decide_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option that says which class becomes an item's label."""
-    decisions = ("likeliest", "median", "mean")  # as `crowdassay.labels.record` has them, which loads more than is needed here
-    words = "Which class becomes an item's label; of classes in order also the median, or the class nearest to the mean."
-    return choice("--decide", values=decisions, help=words)(command)
-
-
-def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def reading_options(command: Callable[..., Any], metavar: str | None = None) -> Callable[..., Any]:
     """Add the argument LABELS, any number of files, folders and patterns, and the options that say how to read them."""
-    return click.argument("labels", nargs=-1, required=True)(column_options(command))
+    return click.argument("labels", nargs=-1, required=True, metavar=metavar)(column_options(command))
 
 
 def column_options(command: Callable[..., Any], without: Sequence[str] = ()) -> Callable[..., Any]:
@@ -125,6 +129,15 @@ def column_options(command: Callable[..., Any], without: Sequence[str] = ()) -> 
             more |= {"multiple": True}
         command = click.option(*facts.get("flags", (flag(name),)), name, help=facts["help"], **more)(command)
     return command
+
+
+def split(text: str | None) -> list[str]:
+    """Return names separated by commas.
+
+    >>> split("rater, task,")
+    ['rater', 'task']
+    """
+    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def read_options(options: Options) -> ReadOptions:

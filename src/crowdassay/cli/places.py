@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,13 +46,15 @@ def open_place(labels: tuple[str, ...], options: Options, estimator: Estimator, 
                     raise ParameterError(f"--{option.replace('_', '-')} {needs}")
             if reason := read_options(options).refusal(name):
                 raise ParameterError(reason)
-        opened = {"local": in_memory, "gpu": in_memory, "files": in_files, "spark": in_spark}[name]
-        with opened(labels if name == "spark" else local, {**options, "engine": name}, estimator, announce) as place:
+        if name in {"local", "gpu"}:
+            yield in_memory(local, options, on_gpu=name == "gpu")
+            return
+        opened = in_files(local, options, announce) if name == "files" else in_spark(labels, options, estimator, announce)
+        with opened as place:
             yield place
 
 
-@contextmanager
-def in_memory(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
+def in_memory(labels: tuple[str, ...], options: Options, *, on_gpu: bool) -> Place:
     """Read labels into memory, for the processor or for a GPU."""
     from crowdassay.cli.running import working
     from crowdassay.engines.gpu.engine import GpuPlace
@@ -64,11 +67,11 @@ def in_memory(labels: tuple[str, ...], options: Options, estimator: Estimator, a
     if options["gold"] is not None:
         data = take_gold(data, options["gold"])
     codes, counts = (None, None) if truth is None else truth
-    yield (GpuPlace if options["engine"] == "gpu" else MemoryPlace)(data, codes, counts, options["threads"])
+    return (GpuPlace if on_gpu else MemoryPlace)(data, codes, counts, options["threads"])
 
 
 @contextmanager
-def in_files(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
+def in_files(labels: tuple[str, ...], options: Options, announce: Announce | None) -> Iterator[Place]:
     """Encode labels into a spool on disk."""
     from crowdassay.engines.files.place import FilesPlace
     from crowdassay.labels.ingest import spool_files
@@ -99,9 +102,6 @@ def in_files(labels: tuple[str, ...], options: Options, estimator: Estimator, an
 @contextmanager
 def in_spark(labels: tuple[str, ...], options: Options, estimator: Estimator, announce: Announce | None) -> Iterator[Place]:
     """Encode labels inside Spark."""
-    from contextlib import ExitStack, closing
-    from functools import partial
-
     from crowdassay.engines.spark.data import encode_frame
     from crowdassay.engines.spark.place import SparkPlace
     from crowdassay.engines.spark.session import is_local, open_session, spark_path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, column_options, read, settled_option
+from crowdassay.cli.options import PATH, Grouped, column_options, currency_option, quiet_option, read, settled_option, split
 from crowdassay.cli.outputs import check_outputs, form_of, print_json
 from crowdassay.errors import ParameterError
 
@@ -36,7 +36,7 @@ KNOWN_TO_MODELS = ("gold", "method", "classes")  # options that say what models 
 @click.option("--cost", type=PATH, help="File of worker,cost: the price of a label of each worker.")
 @click.option("--label-cost", type=float, default=1.0, show_default=True, help="Price of a label where no file gives one.")
 @click.option("--expert-cost", type=float, help="Price of an expert, who knows an item's class; without it no expert is asked.")
-@click.option("--currency", default="", help="Of the prices, such as EUR or $.")
+@currency_option
 @click.option("--error-cost", type=float, help="What a wrong label costs you: nothing is asked for that is worth less.")
 @click.option("--target-error", type=float, help="Stop when the upper limit of the error is at most this, such as 0.05.")
 @click.option("--max-per-item", type=int, help="Labels that an item may have, those given included.")
@@ -54,7 +54,7 @@ KNOWN_TO_MODELS = ("gold", "method", "classes")  # options that say what models 
 @click.option("--like", help="--new: the kind of job, such as relevance; all kinds by default.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same plan.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON and nothing else.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def plan(source: tuple[str, ...], new: bool, **options: Any) -> None:
     """Plan further labels for SOURCE: labels, as for 'aggregate'; a model that 'aggregate --save-model' wrote; or the store
     of 'crowdassay serve'.
@@ -108,7 +108,7 @@ def number_of_classes(text: str) -> int:
     """Return the number that was given, or that of the names that were."""
     if text.removeprefix("-").isdecimal():
         return int(text)
-    names = {name.strip() for name in text.split(",")} - {""}
+    names = set(split(text))
     if len(names) < 2:
         raise ParameterError(f"--classes takes their number or their names, such as 3 or no,yes; not '{text}'.")
     return len(names)
@@ -134,14 +134,9 @@ def plan_existing(source: tuple[str, ...], options: dict[str, Any]) -> None:
     if options["cost"] is not None:
         costs |= read_people(options["cost"], need_cost=True)[1]
     fitted = find_fitted(source, options)
-    made = make_plan(
-        fitted,
-        workers=workers,
-        worker_costs=costs or None,
-        **{name: options[name] for name in PASSED_ON},
-    )
+    made = make_plan(fitted, workers=workers, worker_costs=costs or None, **{name: options[name] for name in PASSED_ON})
     write_files(made, options)
-    tell(made, fitted.result_.money(made.price, expert_cost=options["expert_cost"], currency=options["currency"]), options)
+    show(made, fitted.result_.money(made.price, expert_cost=options["expert_cost"], currency=options["currency"]), options)
 
 
 def write_files(made: Planned, options: dict[str, Any]) -> None:
@@ -149,10 +144,9 @@ def write_files(made: Planned, options: dict[str, Any]) -> None:
     from crowdassay.labels.write import write_table
 
     curve = None if options["curve"] is None else made.curve()  # refused before anything is written
-    if options["out"] is not None:
-        write_table(made.assignments(), options["out"], form_of(options["out"]))
-    if options["decisions"] is not None:
-        write_table(made.decisions(), options["decisions"], form_of(options["decisions"]))
+    for name, table in {"out": made.assignments, "decisions": made.decisions}.items():
+        if (path := options[name]) is not None:
+            write_table(table(), path, form_of(path))
     if curve is not None:
         from crowdassay.results.report.charts import curve_chart
 
@@ -193,7 +187,7 @@ def refuse(names: list[str] | tuple[str, ...], options: dict[str, Any], who: str
             raise ParameterError(f"--{name} goes with files of labels; {who} has its own.")
 
 
-def tell(made: Planned, money: Money, options: dict[str, Any]) -> None:
+def show(made: Planned, money: Money, options: dict[str, Any]) -> None:
     """Print where the job stands, what would settle it for which price, and what was planned."""
     from crowdassay.cli.aggregate_show import print_cost
     from crowdassay.labels.values import counted
@@ -234,13 +228,9 @@ def about_known_items(facts: dict[str, Any]) -> str | None:
     """Return what further known items would do for the limit; None where it need not be narrower."""
     from crowdassay.labels.values import counted
 
-    if facts["stop"]:
+    target, error, advised = facts["target_error"], facts["estimated_error"], facts["known_items_advised"]
+    if facts["stop"] or error is None or (target is not None and error > target):  # in the last case more labels come first
         return None
-    target, advised = facts["target_error"], facts["known_items_advised"]
-    if facts["estimated_error"] is None:
-        return None
-    if target is not None and facts["estimated_error"] > target:
-        return None  # more labels come first
     wide = "" if facts["known_items"] else "The limit is wide because nothing checks it: no class is known. "
     if advised is None:
         never = "" if target is None else f"Known items alone cannot bring the limit to {100 * target:.1f} %."

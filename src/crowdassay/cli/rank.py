@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, choice
-from crowdassay.cli.study import StudyCommand, split
+from crowdassay.cli.options import PATH, Grouped, choice, confidence_option, split
+from crowdassay.cli.study import StudyCommand
 from crowdassay.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column",
 @click.option("--no-reliability", is_flag=True, help="Take it that all workers are alike.")
 @click.option("--prior", help="Standard deviation of the scores in logits, or none; estimated otherwise.")
 @choice("--intervals", values=["sandwich", "bootstrap", "model"], help="How to find intervals.")
-@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
+@confidence_option
 @click.option("--resamples", default=200, show_default=True, help="--intervals bootstrap: how many.")
 @click.option("--seed", default=0, show_default=True, help="The same seed draws the same items (bootstrap).")
 @click.option(
@@ -86,7 +86,6 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
 
 
 def _prior(given: str | None) -> float | str | None:
-
     if given is None or given == "estimated":
         return "estimated"
     if given == "none":

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, read_options, reading_options
+from crowdassay.cli.options import PATH, Grouped, confidence_option, json_option, read_options, reading_options
 from crowdassay.cli.outputs import check_outputs, print_json
-from crowdassay.cli.study import split
 from crowdassay.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Grouped)
-@reading_options
+@partial(reading_options, metavar="VERDICTS")
 @click.option("--people", help="The workers who are people, separated by commas; all others are judges.")
 @click.option("--gold", type=PATH, help="File of items whose class is known, without error.")
 @click.option("--by", help="Column that names a group of items, such as the model judged: a rate for each group.")
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="CSV file with columns judge and cost: which judges to drop; with people's costs, what the judges save.",
 )
 @click.option("--beyond", is_flag=True, help="Rate the system that gave these answers, not these answers alone.")
-@click.option("--confidence", default=0.95, show_default=True, help="Share of intervals that hold the real value.")
+@confidence_option
 @click.option("--seed", default=0, show_default=True, help="The same seed gives the same result.")
 @click.option("--next", "next_file", type=PATH, help="CSV file for the items that people should see next.")
 @click.option("--next-size", default=20, show_default=True, type=click.IntRange(1), help="How many items.")
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     "--fail-if", multiple=True, help="End with exit code 1 if this holds, such as 'pass_rate.low < 0.9'; again for more."
 )
 @click.option("--report", type=PATH, help="HTML file for a page about all of it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 def rate(labels: tuple[str, ...], **options: Any) -> int:
     """Estimate the real share of each class from VERDICTS: many by judges, a few by people.
 
@@ -90,7 +90,7 @@ def figures(facts: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rated:
     """Read what else there is and estimate."""
-    from crowdassay.cli.rate_read import item_columns, known_as, read_costs, read_gold, read_order
+    from crowdassay.cli.rate_read import item_columns, people_in, read_costs, read_gold, read_order
     from crowdassay.judges.rate import rate as estimate
 
     if options["pair"] is not None and options["by"] is None:
@@ -101,7 +101,7 @@ def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rate
     columns, note = item_columns(data, labels, options)
     rated = estimate(
         data,
-        people=[known_as(name, options) for name in split(options["people"])],
+        people=people_in(options),
         gold=read_gold(options["gold"], data.report.columns.get("item")),
         classes=read_options(options).classes,
         order=read_order(data, Path(labels[0]), options),
@@ -115,11 +115,10 @@ def find(data: Labels, labels: tuple[str, ...], options: dict[str, Any]) -> Rate
 
 def compare(data: Labels, options: dict[str, Any]) -> dict[str, Any]:
     """Compare with the verdicts on another system."""
-    from crowdassay.cli.rate_read import known_as, read_verdicts
+    from crowdassay.cli.rate_read import people_in, read_verdicts
     from crowdassay.judges.rate import rate_against
 
-    people = [known_as(name, options) for name in split(options["people"])]
-    if not people:
+    if not (people := people_in(options)):
         raise ParameterError(
             "--against needs people who judged both systems: name them with --people. (What --gold knows of one system's "
             "answers says nothing about the other's.)"
@@ -133,17 +132,11 @@ def write(rated: Rated, facts: dict[str, Any], labels: tuple[str, ...], options:
     """Write the files that were asked for."""
     from crowdassay.labels.write import write_table
 
-    if options["next_file"] is not None:
-        write_table(rated.next_items(), options["next_file"], "csv")
-    if options["items_file"] is not None:
-        write_table(rated.items(), options["items_file"], "csv")
+    for name, table in {"next_file": rated.next_items, "items_file": rated.items}.items():
+        if options[name] is not None:
+            write_table(table(), options[name], "csv")
     if options["report"] is not None:
         from crowdassay.judges.page import judges_page
         from crowdassay.results.report.page import write_findings
 
         write_findings(judges_page(rated, facts, f"Rates by {Path(labels[0]).name}"), options["report"])
-
-
-for parameter in rate.params:
-    if parameter.name == "labels" and isinstance(parameter, click.Argument):
-        parameter.metavar = "VERDICTS"

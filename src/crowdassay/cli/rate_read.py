@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdassay.cli.options import read, read_options
-from crowdassay.cli.study import split
+from crowdassay.cli.options import read, read_options, split
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.files import read_files
 from crowdassay.labels.labels import Labels
@@ -60,6 +59,11 @@ def known_as(worker: str, options: dict[str, Any]) -> str:
     return pseudonym(worker, options["salt"]) if options["pseudonymise"] else worker
 
 
+def people_in(options: dict[str, Any]) -> list[str]:
+    """Return the names in the labels of the workers who are people."""
+    return [known_as(name, options) for name in split(options["people"])]
+
+
 def item_columns(
     labels: Labels, paths: Sequence[str], options: dict[str, Any]
 ) -> tuple[dict[str, dict[str, str] | None], list[str]]:
@@ -100,9 +104,8 @@ def item_columns(
 
 def seen_values(labels: Labels, values: Mapping[str, str], options: dict[str, Any]) -> int:
     """Return how many different values the items have that people saw."""
-    people = {known_as(name, options) for name in split(options["people"])}
     names = [str(name) for name in labels.items.to_pylist()]
-    human = np.isin([str(name) for name in labels.workers.to_pylist()], list(people))[labels.worker]
+    human = np.isin([str(name) for name in labels.workers.to_pylist()], people_in(options))[labels.worker]
     seen = {names[j] for j in np.unique(labels.label_item[human])} | {names[j] for j in np.flatnonzero(labels.gold >= 0)}
     seen |= (read_gold(options["gold"], labels.report.columns.get("item")) or {}).keys()
     return len({values[item] for item in seen if item in values})

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from crowdassay.judges.page import about_help, about_order, about_people, about_replacing, about_worth, headline, to_do, to_drop
+from crowdassay.judges.rated import GROUPS, JUDGES, group_rows
+from crowdassay.labels.values import counted
+from crowdassay.results.show import print_table, terminal
 from crowdassay.tables import Column, TableOf
 from crowdassay.text import short
 
@@ -28,9 +32,6 @@ RATES = TableOf(
 
 def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
     """Print the rates, the judges, what they are worth, and what to do next."""
-    from crowdassay.labels.values import counted
-    from crowdassay.results.show import terminal
-
     console = terminal()
     console.print(
         f"{counted(rated.verdicts.n_items, 'item')}, {counted(len(rated.verdicts.judges), 'judge')}; people saw "
@@ -40,7 +41,8 @@ def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
     show_rates(console, rated)
     show_groups(console, facts)
     show_judges(console, rated)
-    for sentence in sentences(rated):
+    said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
+    for sentence in filter(None, [*said, to_drop(rated), to_do(rated)]):
         console.print(sentence, soft_wrap=True)
     for note in rated.notes:
         console.print(f"Note: {note}", soft_wrap=True)
@@ -51,8 +53,6 @@ def show(rated: Rated, facts: dict[str, Any], options: dict[str, Any]) -> None:
 
 def show_rates(console: Console, rated: Rated) -> None:
     """Print the rate of each class beside what people, and judges, say alone."""
-    from crowdassay.results.show import print_table
-
     rows = [
         {
             "class": name,
@@ -70,11 +70,6 @@ def show_rates(console: Console, rated: Rated) -> None:
 
 def show_groups(console: Console, facts: dict[str, Any]) -> None:
     """Print rates by group and differences, for the class that means success or else the first."""
-    from crowdassay.judges.page import headline
-    from crowdassay.judges.rated import GROUPS, group_rows
-    from crowdassay.labels.values import counted
-    from crowdassay.results.show import print_table
-
     name = facts["classes"][headline(facts["classes"])]
     if "by" in facts:
         rate = GROUPS.column("estimate", title=f"rate of {short(name)}")
@@ -93,10 +88,6 @@ def show_groups(console: Console, facts: dict[str, Any]) -> None:
 
 def show_judges(console: Console, rated: Rated) -> None:
     """Print each judge against people, the most accurate first."""
-    from crowdassay.judges.rated import JUDGES
-    from crowdassay.labels.values import counted
-    from crowdassay.results.show import print_table
-
     order = rated.by_accuracy[:JUDGES_PRINTED]
     columns = ["judge", "items", "accuracy", "accuracy_low", "kappa", "verdict"]
     print_table(console, JUDGES, rated.judges_table().take(order), columns, title="Judges")
@@ -106,15 +97,6 @@ def show_judges(console: Console, rated: Rated) -> None:
     if len(rated.judges) > JUDGES_PRINTED:
         more = counted(len(rated.judges) - JUDGES_PRINTED, "more judge is", "more judges are")
         console.print(f"{more} in --json and in the report.")
-
-
-def sentences(rated: Rated) -> list[str]:
-    """Return what the judges are worth, who errs alike, who can be dropped and what to do next."""
-    from crowdassay.judges.page import about_help, about_order, about_people, about_replacing, about_worth, to_do, to_drop
-
-    said = [about_help(rated), about_worth(rated), *about_replacing(rated), *about_order(rated), about_people(rated)]
-    said += [to_drop(rated), to_do(rated)]
-    return [sentence for sentence in said if sentence]
 
 
 def with_limits(one: Interval) -> str:

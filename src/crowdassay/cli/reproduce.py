@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from crowdassay.cli.options import PATH
+from crowdassay.cli.options import PATH, json_option
 from crowdassay.cli.outputs import check_outputs, print_json
 
 
 @click.command()
 @click.argument("table", type=click.IntRange(1, 4), required=False)
 @click.option("--html", type=PATH, help="Write one page that opens offline as well.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     """Reproduce the paper's Tables 1 to 4, or the one of number TABLE, from the data in CROWDASSAY_DATA."""
-    import sys
-
     from crowdassay.checks.reproduce import reproduce as run
     from crowdassay.checks.reproduce import table_4_records
     from crowdassay.cli.running import progress_line
     from crowdassay.labels.write import write_bytes
     from crowdassay.results.report.chart import render_svg
     from crowdassay.results.report.charts import calibration_chart
-    from crowdassay.results.report.reproduction import reproduction_page
+    from crowdassay.results.report.reproduction import FIGURES, empty_rows, figures_of, reproduction_page
+    from crowdassay.results.show import print_table, terminal
 
     numbers = [1, 2, 3, 4] if table is None else [table]
     check_outputs([], pages=[html])
@@ -39,19 +38,11 @@ def reproduce(table: int | None, html: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(tables)
         return
-    show(tables)
-    if html is not None:
-        click.echo(f"Wrote {html}.")
-
-
-def show(tables: list[dict[str, Any]]) -> None:
-    """Print the tables."""
-    from crowdassay.results.report.reproduction import FIGURES, empty_rows, figures_of
-    from crowdassay.results.show import print_table, terminal
-
     console = terminal()
-    for table in tables:
-        print_table(console, FIGURES, *figures_of(table["rows"]), title=f"Table {table['table']}: {table['title']}")
-        for note in empty_rows(table["rows"]):
+    for made in tables:
+        print_table(console, FIGURES, *figures_of(made["rows"]), title=f"Table {made['table']}: {made['title']}")
+        for note in empty_rows(made["rows"]):
             console.print(note)
         console.print()
+    if html is not None:
+        click.echo(f"Wrote {html}.")

@@ -29,22 +29,12 @@ SECONDS_TO_END = 0.6  # seconds for the interruption to get through; compiled co
 
 @dataclass
 class Ending:
-    """What to say when a run is interrupted, and whether it has ended.
-
-    Attributes
-    ----------
-    writing : str or None
-        What is being put in its place at this moment.
-    written : list of str
-        What has been written.
-    heard : bool
-        Whether a signal has come; what goes wrong after that goes wrong because of it.
-    """
+    """What to say when a run is interrupted, and whether it has ended."""
 
     done: threading.Event = field(default_factory=threading.Event)
-    writing: str | None = None
-    written: list[str] = field(default_factory=list)
-    heard: bool = False
+    writing: str | None = None  # what is being put in its place at this moment
+    written: list[str] = field(default_factory=list)  # what has been written
+    heard: bool = False  # whether a signal has come; what goes wrong after that goes wrong because of it
 
     def last_words(self) -> str:
         """Return what to tell the user."""

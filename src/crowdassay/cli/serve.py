@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import ipaddress
+import os
 import re
+import secrets
 import sys
 from contextlib import suppress
 from functools import partial
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import Options, choice, column_options, decide_option, read_options, settled_option
+from crowdassay.cli.options import Options, choice, column_options, decide_option, read_options, settled_option, split
 from crowdassay.cli.running import Ending
 from crowdassay.errors import FileError, MissingExtraError, ParameterError
 from crowdassay.read_options import REPEAT_POLICIES, ReadOptions
@@ -96,9 +99,9 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
     from crowdassay.service.http.log import log_to
     from crowdassay.service.http.server import listen, server_for, serving_alone
     from crowdassay.service.http.service import Service
-    from crowdassay.service.store.classes import fix_classes
     from crowdassay.service.store.history import operator
     from crowdassay.service.store.open import open_store
+    from crowdassay.service.store.truths import fix_classes
 
     log_to(options["log"])
     secret, receiver = find_token(token), find_notified(options["notify"], options["notify_secret_file"])
@@ -106,9 +109,7 @@ def serve(ending: Ending, /, store: str, port: int, host: str, token: str | None
     opened = open_store(store, repeats=options["repeats"])
     if options["classes"] is not None:
         with opened.home.write() as session:
-            fix_classes(
-                session, tuple(name.strip() for name in options["classes"].split(",") if name.strip()), source=operator()
-            )
+            fix_classes(session, split(options["classes"]), source=operator())
     if options["loaded"]:
         load_files(opened, options)
     limits = Limits(options["max_body"], options["timeout"], options["rate"])
@@ -154,8 +155,6 @@ def load_files(store: Store, options: Options) -> None:
 
 def find_token(given: str | None) -> str | None:
     """Return the owner's token: from a file, newly made, '' where only those of the store count, or None if none is wanted."""
-    import secrets
-
     if given in {"none", "store"}:
         return None if given == "none" else ""
     if given is None:
@@ -167,9 +166,6 @@ def find_token(given: str | None) -> str | None:
 
 def find_notified(url: str | None, file: str | None) -> Receiver | None:
     """Return who is told of items, None if nobody is; the secret is newly made where its file is missing."""
-    import base64
-    import secrets
-
     if url is None and file is None:
         return None
     if not url or not file:
@@ -182,8 +178,6 @@ def find_notified(url: str | None, file: str | None) -> Receiver | None:
 
 def read_secret(path: Path, what: str, made: str) -> str:
     """Return what a file holds, a token or a secret; a file that is missing is made, for its owner alone."""
-    import os
-
     try:
         if not path.exists():
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -207,12 +201,8 @@ def host_names(host: str, port: int, more: tuple[str, ...]) -> frozenset[str]:
     if not _is_any(host):
         names.add(f"[{host}]" if ":" in host else host)
     own = {spelling for name in names for spelling in (name, f"{name}:{port}")}
-    given = {spelling for name in more for spelling in ((name,) if _has_port(name) else (name, f"{name}:*"))}
-    return frozenset(name.lower() for name in own | given)
-
-
-def _has_port(name: str) -> bool:
-    return name.rpartition(":")[2].isdigit()
+    anywhere = {f"{name}:*" for name in more if not name.rpartition(":")[2].isdigit()}
+    return frozenset(name.lower() for name in {*own, *more, *anywhere})
 
 
 def root_path(given: str) -> str:
@@ -229,7 +219,7 @@ def root_path(given: str) -> str:
 
 def addresses(given: str) -> list[str]:
     """Return the addresses and networks in a text with commas."""
-    found = [part.strip() for part in given.split(",") if part.strip()]
+    found = split(given)
     for one in found:
         try:
             ipaddress.ip_network(one)

@@ -11,7 +11,12 @@ import click
 from crowdassay.cli.options import PATH
 from crowdassay.errors import ParameterError
 from crowdassay.labels.databases.home import Home
+from crowdassay.service.store.checks import TOKEN_ROLES
 from crowdassay.service.store.history import operator
+from crowdassay.service.store.records import read_token
+from crowdassay.service.store.tokens import hand_out, list_tokens
+from crowdassay.service.store.tokens import revoke as take_back
+from crowdassay.text import short
 
 
 @click.group()
@@ -29,7 +34,7 @@ def backup(store: str, file: Path) -> None:
     """
     from crowdassay.service.store.copy import backup as write
 
-    tell(f"Backed up to '{file}'", write(store, file))
+    show_counts(f"Backed up to '{file}'", write(store, file))
 
 
 @store.command()
@@ -39,7 +44,7 @@ def restore(file: Path, store: str) -> None:
     """Bring the backup FILE back as the new STORE: a file, or postgresql://user@host/database."""
     from crowdassay.service.store.copy import copy as write
 
-    tell("Restored", write(str(file), store))
+    show_counts("Restored", write(str(file), store))
 
 
 @store.command()
@@ -49,7 +54,7 @@ def copy(source: str, target: str) -> None:
     """Copy the store SOURCE to the empty store TARGET, from SQLite to PostgreSQL or back."""
     from crowdassay.service.store.copy import copy as write
 
-    tell("Copied", write(source, target))
+    show_counts("Copied", write(source, target))
 
 
 @store.command()
@@ -58,25 +63,18 @@ def check(store: str) -> None:
     """Look whether STORE is whole."""
     from crowdassay.service.store.copy import check as look
 
-    tell("Whole", look(store))
+    show_counts("Whole", look(store))
 
 
 @store.command()
 @click.argument("store")
-@click.option("--role", type=click.Choice(["label", "read", "manage"]), required=True, help="What its bearer may do.")
+@click.option("--role", type=click.Choice(TOKEN_ROLES), required=True, help="What its bearer may do.")
 @click.option("--worker", help="The one worker whose labels it may send, with --role label.")
 @click.option("--name", help="Who holds it, for the audit log.")
 @click.option("--days", type=float, help="Days after which it ends; without, it is valid until it is taken back.")
 def token(store: str, **wanted: str | float | None) -> None:
     """Hand out a token of STORE, and print it: only a digest is stored, so that it cannot be shown again."""
-    from crowdassay.service.store.checks import BadRecordError
-    from crowdassay.service.store.records import read_token
-    from crowdassay.service.store.tokens import hand_out
-
-    try:
-        asked = read_token(wanted)
-    except BadRecordError as error:
-        raise ParameterError(str(error)) from None
+    asked = read_token(wanted)
     with opened(store) as home, home.write() as session:
         made, secret = hand_out(session, asked, source=operator())
     click.echo(secret)
@@ -88,9 +86,6 @@ def token(store: str, **wanted: str | float | None) -> None:
 @click.argument("store")
 def tokens(store: str) -> None:
     """List the tokens of STORE, without the tokens themselves."""
-    from crowdassay.service.store.tokens import list_tokens
-    from crowdassay.text import short
-
     with opened(store) as home, home.read() as session:
         rows = list_tokens(session)
     for one in rows:
@@ -105,8 +100,6 @@ def tokens(store: str) -> None:
 @click.argument("number", type=click.IntRange(1, (1 << 63) - 1))
 def revoke(store: str, number: int) -> None:
     """Take token NUMBER of STORE back: it ends at once, with the sessions of pages that began with it."""
-    from crowdassay.service.store.tokens import revoke as take_back
-
     with opened(store) as home, home.write() as session:
         done = take_back(session, number, source=operator())
     if not done:
@@ -127,7 +120,7 @@ def opened(place: str) -> Iterator[Home]:
         home.close()
 
 
-def tell(done: str, counts: Mapping[str, int]) -> None:
+def show_counts(done: str, counts: Mapping[str, int]) -> None:
     """Print what was done, and how many rows there are."""
     from crowdassay.labels.values import counted
     from crowdassay.text import joined

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH
+from crowdassay.cli.options import PATH, json_option
 from crowdassay.cli.outputs import check_outputs, print_json
 
 if TYPE_CHECKING:
@@ -22,28 +22,14 @@ SUMMARY_FILE = "summary.json"
 
 @dataclass(frozen=True)
 class StudyCommand:
-    """What the command of a study has of its own.
+    """What the command of a study has of its own."""
 
-    Attributes
-    ----------
-    tables : tuple of str
-        Names of the tables that it may write.
-    mark : str
-        A key of the summary by which it is known to be of this command.
-    page, picture : str
-        What the page and the picture show.
-    condition : str
-        How a condition may look.
-    only_written : tuple of str
-        Tables that are too wide for JSON.
-    """
-
-    tables: tuple[str, ...]
-    mark: str
-    page: str
-    picture: str
-    condition: str
-    only_written: tuple[str, ...] = ()
+    tables: tuple[str, ...]  # names of the tables that it may write
+    mark: str  # a key of the summary by which it is known to be of this command
+    page: str  # what the page shows
+    picture: str  # what the picture shows
+    condition: str  # how a condition may look
+    only_written: tuple[str, ...] = ()  # tables that are too wide for JSON
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -64,7 +50,7 @@ class StudyCommand:
                 multiple=True,
                 help=f"End with exit code 1 if this holds, such as '{self.condition}'; again for more.",
             ),
-            click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else."),
+            json_option,
         )
         for option in reversed(options):
             command = option(command)
@@ -125,12 +111,3 @@ class StudyCommand:
             from crowdassay.results.report.page import write_findings
 
             write_findings(view.page(options["report_title"]), options["report"])
-
-
-def split(text: str | None) -> list[str]:
-    """Return names separated by commas.
-
-    >>> split("rater, task,")
-    ['rater', 'task']
-    """
-    return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, column_options, read, settled_option
-from crowdassay.cli.outputs import check_outputs, print_json, table_options
+from crowdassay.cli.options import PATH, Grouped, column_options, quiet_option, read, settled_option
+from crowdassay.cli.outputs import check_outputs, is_same, print_json, table_options
 from crowdassay.cli.running import noting
 from crowdassay.errors import FileError, ParameterError
 
@@ -29,15 +30,13 @@ STALE = 0.1  # share of labels that the workers were not fitted to from which a 
 @click.option("--report", type=PATH, help="Write the report on all items, one .html file that opens offline.")
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@quiet_option
 def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     """Add the labels in LABELS to the model in the folder MODEL, which 'crowdassay aggregate --save-model' wrote.
 
     Only items that get labels are judged again, with the workers as they were fitted, unless --refit is given; --refit alone,
     without LABELS, fits the workers to all labels so far. The folder holds the old model or the new one, never half of either.
     """
-    import os
-
     from crowdassay.estimators.load import load_estimator
     from crowdassay.labels.workspace import folder_locked
     from crowdassay.results.saved.folder import save_model
@@ -47,7 +46,7 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
 
     if not (labels or options["refit"] or options["settled"]):
         raise ParameterError("Name the file of new labels, or give --refit to fit the workers to those the model has.")
-    if options["out"] is not None and os.path.realpath(str(options["out"])) == os.path.realpath(model):
+    if options["out"] is not None and is_same(str(options["out"]), model):
         raise FileError(f"'{options['out']}' is the model's own folder; name another for the tables.")
     check_outputs([*labels, model], results=options["out"], pages=[options["report"]])
     wait = partial(click.echo, f"Waiting for another update of '{model}' to end ...", err=True)
@@ -79,15 +78,13 @@ def update(model: Path, labels: tuple[str, ...], **options: Any) -> None:
     if options["as_json"]:
         print_json(facts)
     else:
-        tell(facts, model)
+        show(facts, model)
         if options["report"] is not None:
             click.echo(f"Wrote the report to {options['report']}.")
 
 
 def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
     """Take in the labels of files; return what that did."""
-    import time
-
     from crowdassay.cli.aggregate_show import print_report
     from crowdassay.results.saved.pseudonyms import check_pseudonyms
     from crowdassay.results.saved.update import update as take_in
@@ -115,7 +112,7 @@ def add(estimator: Estimator, labels: tuple[str, ...], options: dict[str, Any]) 
     }
 
 
-def tell(facts: dict[str, Any], model: Path) -> None:
+def show(facts: dict[str, Any], model: Path) -> None:
     """Print what happened, and what to do about labels given twice or workers left behind."""
     from crowdassay.labels.values import counted
 

@@ -4,9 +4,9 @@ from itertools import permutations
 
 from crowdassay.service.fits.job import Job
 from crowdassay.service.store.annotations import Delivery, annotations_of, delete_annotations, take_annotations
-from crowdassay.service.store.classes import fix_classes
 from crowdassay.service.store.open import Batch, open_store
 from crowdassay.service.store.records import SentLabel
+from crowdassay.service.store.truths import fix_classes
 from crowdassay.service.store.writer import Writer
 from support.rows import one, stored
 
@@ -20,7 +20,7 @@ def tell(store, *deliveries):
     """Return how many were added, known and removed, and why others were refused."""
     with store.home.write() as session:
         done = take_annotations(session, store, deliveries, source="t")
-    return done.received.added, done.received.known, done.removed, [one.reason for one in done.received.refused]
+    return done.added, done.known, done.removed, [one.reason for one in done.refused]
 
 
 def delete(store, *keys):

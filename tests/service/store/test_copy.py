@@ -9,12 +9,11 @@ from click.testing import CliRunner
 from crowdassay.cli.main import cli
 from crowdassay.errors import DataError, FileError
 from crowdassay.labels.databases.home import STORE_TABLE
-from crowdassay.service.store.classes import fix_classes
 from crowdassay.service.store.copy import STORE_TABLES, backup, check, copy
 from crowdassay.service.store.open import find_home, open_store
 from crowdassay.service.store.records import NewItem, NewToken, Truth
 from crowdassay.service.store.tokens import find_identity, hand_out
-from crowdassay.service.store.truths import add_items, add_truths, decide_item
+from crowdassay.service.store.truths import add_items, add_truths, decide_item, fix_classes
 from support.rows import one, stored
 
 

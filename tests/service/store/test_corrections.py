@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from crowdassay.service.fits.job import Job
-from crowdassay.service.store.corrections import corrections_since, last_correction, remove_item, remove_label
+from crowdassay.service.store.corrections import corrections_since, remove_item, remove_label
 from crowdassay.service.store.history import read_log
 from crowdassay.service.store.labels import count_by_worker, count_labels, find_place, last_seq, list_labels
 from crowdassay.service.store.labels import place as place_of
 from crowdassay.service.store.open import Batch, open_store
-from crowdassay.service.store.records import NewItem, Truth, read_all, read_label
+from crowdassay.service.store.records import Correction, NewItem, Truth, newest, read_all, read_label
 from crowdassay.service.store.truths import add_items, add_truths, decide_item, known_class, list_decisions
 from support.rows import one, stored
 
@@ -124,7 +124,7 @@ def test_a_job_counts_as_the_store_does_whatever_is_added_replaced_and_removed(p
     with store.home.read() as session:
         assert (job.n_labels, job.seq) == (fresh.n_labels, fresh.seq) == count_labels(session)
         assert job.workers == fresh.workers == count_by_worker(session)
-        assert job.corrected == last_correction(session) == len(corrections_since(session, 0)) > 5
+        assert job.corrected == newest(session, Correction) == len(corrections_since(session, 0)) > 5
         numbers = {row.seq for row in list_labels(session, 0, 10_000)}
     assert {row["seq"] for row in job.feed} <= numbers
     assert job.totals() == fresh.totals()

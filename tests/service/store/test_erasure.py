@@ -8,11 +8,10 @@ from crowdassay.service.fits.job import Job
 from crowdassay.service.fits.process import fit_store
 from crowdassay.service.fits.snapshot import read_snapshot
 from crowdassay.service.store import history
-from crowdassay.service.store.corrections import erased_since, last_correction, remove_label
-from crowdassay.service.store.erasure import erase_worker
+from crowdassay.service.store.corrections import erase_worker, erased_since, remove_label
 from crowdassay.service.store.labels import last_seq, list_labels
 from crowdassay.service.store.open import Batch, open_store
-from crowdassay.service.store.records import NewToken, read_label
+from crowdassay.service.store.records import Correction, NewToken, newest, read_label
 from crowdassay.service.store.tokens import find_identity, hand_out, name_of
 from crowdassay.service.store.truths import decide_item
 from support.rows import one, stored
@@ -117,7 +116,7 @@ def test_a_job_gives_up_its_fit_and_takes_no_older_one(full):
     with store.home.write() as session:
         erase_worker(session, NAME, source="owner")
         assert erased_since(session, snapshot.corrected)
-        assert not erased_since(session, last_correction(session))
+        assert not erased_since(session, newest(session, Correction))
     job.catch_up()
     assert (job.snapshot, list(job.workers), list(job.feed)) == (None, ["ann", "bob"], [])
     assert job.current("i0").n_labels == 2

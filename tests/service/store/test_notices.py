@@ -1,8 +1,9 @@
 """What others are told is stored once for each item, in both homes."""
 
 from crowdassay.service.store.corrections import remove_item
-from crowdassay.service.store.notices import Notice, count_waiting, mark_sent, put_notices, told_last, waiting_notices
+from crowdassay.service.store.notices import count_waiting, mark_sent, put_notices, told_last, waiting_notices
 from crowdassay.service.store.open import open_store
+from crowdassay.service.store.records import Notice
 
 
 def notice(item, kind="settled", label="yes"):

@@ -165,12 +165,11 @@ class RunningTotals:
         return {
             "standings": dict(zip(STANDINGS, self._counts, strict=True)),
             "items": sum(self._counts),
-            "expected_errors": self._expected_errors(),
+            "expected_errors": self._expected_errors(sum(self._counts)),
         }
 
-    def _expected_errors(self) -> dict[str, float | str | None]:
+    def _expected_errors(self, n_items: int) -> dict[str, float | str | None]:
         """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""
-        n_items = sum(self._counts)
         why = BEFORE_THE_FIRST_FIT if self._snapshot is None else self._snapshot.facts.get("why_no_error", "")
         if why:
             return {"value": None, "low": None, "high": None, "why": why}
@@ -194,38 +193,23 @@ class RunningTotals:
             self._doubts[int(doubt_level(np.array(1 - p)))] += sign
 
 
-class Changes:
-    """Items that are not as the last fit left them.
+OpenRow = tuple[float, str, ItemState]  # probability, item and state
 
-    Attributes
-    ----------
-    touched : dict
-        From item to the version of the job at which it changed last.
-    pending : dict
-        Of these, items that were not estimated since; its values say nothing.
-    states : dict
-        How a changed item stood when it was estimated last.
-    open : dict
-        From changed item that is not settled to (probability, item, its state).
-    known : dict
-        From item to the class that people know, and from where.
-    declared : dict
-        Items that were added by themselves.
-    undeclared : set
-        Items that were removed.
-    totals : RunningTotals
-    """
+
+class Changes:
+    """Items that are not as the last fit left them."""
 
     def __init__(
         self, snapshot: Snapshot | None, known: Mapping[str, tuple[str, str]], declared: Iterable[str], touched: Iterable[str]
     ) -> None:
         self.snapshot, self.totals = snapshot, RunningTotals(snapshot)
-        self.known, self.declared = dict(known), dict.fromkeys(declared)
-        self.undeclared: set[str] = set()
-        self.touched: dict[str, int] = {}
-        self.pending: dict[str, None] = {}
-        self.states: dict[str, ItemState] = {}
-        self.open: dict[str, tuple[float, str, ItemState]] = {}
+        self.known = dict(known)  # from item to the class that people know, and from where
+        self.declared = dict.fromkeys(declared)  # items that were added by themselves
+        self.undeclared: set[str] = set()  # items that were removed
+        self.touched: dict[str, int] = {}  # from item to the version of the job at which it changed last
+        self.pending: dict[str, None] = {}  # those of them that were not estimated since
+        self.states: dict[str, ItemState] = {}  # how a changed item stood when it was estimated last
+        self.open: dict[str, OpenRow] = {}  # the changed items that are not settled
         for item in touched:
             self.touch(item, 0)
         for item in self.known:

@@ -8,21 +8,21 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from crowdassay.labels.databases.home import Session
-from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, from_fit, from_labels
+from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, OpenRow, from_fit, from_labels
 from crowdassay.service.fits.snapshot import Snapshot
-from crowdassay.service.store.classes import fixed_classes
-from crowdassay.service.store.corrections import ERASED, corrections_since, erased_since, last_correction
+from crowdassay.service.store.corrections import ERASED, corrections_since, erased_since
 from crowdassay.service.store.labels import BatchOutcome, count_by_worker, count_labels, labels_of, labels_since, last_seq
 from crowdassay.service.store.open import Store
-from crowdassay.service.store.records import Correction
-from crowdassay.service.store.truths import item_names, known_classes
+from crowdassay.service.store.records import Correction, WorkerRow, newest
+from crowdassay.service.store.truths import fixed_classes, item_names, known_classes
 
 LABELS_IN_THE_FEED = 40  # labels that the page shows running by
 ITEMS_LOOKED_UP_AT_ONCE = 200  # items estimated at a time: longer, and requests would have to wait
@@ -33,23 +33,14 @@ FEW_CHANGED_ITEMS = 1000  # changed items up to which everything is made anew fo
 MANY_LABELS, FEW_CHANGED_OF_MANY = 100_000, 100  # and of a job with so many labels, where reads are not to wait
 
 LOG = logging.getLogger("crowdassay.service")
-OpenRow = tuple[float, str, ItemState]
 
 
 class Job:
-    """What is known at this moment. Reads take no lock that a writer or a fit holds for long.
-
-    Attributes
-    ----------
-    snapshot : Snapshot or None
-        The last fit; replaced as a whole.
-    version : int
-        Rises with every change, so that pages know when to look again.
-    """
+    """What is known at this moment. Reads take no lock that a writer or a fit holds for long."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.version = 0
+        self.version = 0  # rises with every change, so that pages know when to look again
         self.feed: deque[dict[str, Any]] = deque(maxlen=LABELS_IN_THE_FEED)
         self.changed_at = time.monotonic()
         self._lock = threading.Lock()
@@ -62,14 +53,14 @@ class Job:
     def _load(self, session: Session, touched: Iterable[str]) -> None:
         """Begin with what is stored, without a fit."""
         self.n_labels, self.seq = count_labels(session)
-        self.corrected = last_correction(session)
+        self.corrected = newest(session, Correction)
         self.workers = count_by_worker(session)
         self.classes = fixed_classes(session)
         self._changes = Changes(None, known_classes(session), item_names(session), touched)
 
     @property
     def snapshot(self) -> Snapshot | None:
-        """The last fit."""
+        """The last fit; it is replaced as a whole."""
         return self._changes.snapshot
 
     @property
@@ -78,57 +69,64 @@ class Job:
         return self._changes.known
 
     @property
+    def about(self) -> Mapping[str, WorkerRow]:
+        """What the last fit found of each worker, by name."""
+        snapshot = self.snapshot
+        return {} if snapshot is None else snapshot.about
+
+    @property
     def n_unfitted(self) -> int:
         """How many labels came, were replaced or removed since the last fit began, about."""
         snapshot = self.snapshot
         fitted, corrected = (0, self.corrected) if snapshot is None else (int(snapshot.n_labels.sum()), snapshot.corrected)
         return max(self.n_labels - fitted, 0) + self.corrected - corrected
 
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock during a change that pages, and whoever decides on the next fit, are to hear of."""
+        with self._lock:
+            self.version += 1
+            yield
+        self.changed_at = time.monotonic()
+
     def labels_added(self, outcomes: Sequence[BatchOutcome], before: int, after: int) -> None:
         """Take note of labels that this server stored: the last label had the number ``before``, and has ``after`` now."""
         with self._following:
             alone = before == self.seq
-            with self._lock:
-                self.version += 1
+            with self._changing():
                 for one in (one for outcome in outcomes for one in outcome.insert if alone):
                     self._note(one.seq, one.item, one.worker, one.label)
                 self.seq = after if alone else self.seq
             if not alone or any(outcome.change for outcome in outcomes):  # others write to this store too
                 self._absorb()
-        self._changed()
 
     def catch_up(self) -> None:
         """Take note of labels that others stored, and of corrections; cheap where there are none."""
         with self._following:
-            if self._absorb():
-                self._changed()
+            self._absorb()
 
-    def _absorb(self) -> bool:
+    def _absorb(self) -> None:
         with self.store.home.read() as session:
             last, corrections = last_seq(session), corrections_since(session, self.corrected)
             if last == self.seq and not corrections:
-                return False
+                return
             if any(one.kind == ERASED for one in corrections):  # the fit knows who was erased, and so may all the rest
                 items = {row[1] for block in labels_since(session, 0) for row in block}
-                with self._lock:
-                    self.version += 1
+                with self._changing():
                     self.feed.clear()
                     self._load(session, items)
-                return True
-            with self._lock:
-                self.version += 1
+                return
+            with self._changing():
                 for one in corrections:
                     self._correct(one)
             for block in labels_since(session, self.seq):
-                with self._lock:
-                    self.version += 1
+                with self._changing():
                     for seq, item, worker, label, *_ in block:
                         self._note(seq, item, worker, label)
             self.seq = last  # perhaps of a label that is gone already
             if not self.n_labels and self.snapshot is not None:  # nothing is left of what the fit speaks of
                 with self._lock:
                     self._load(session, ())
-        return True
 
     def _note(self, seq: int, item: str, worker: str, label: str) -> None:
         self.n_labels += 1
@@ -150,33 +148,25 @@ class Job:
 
     def item_removed(self, item: str) -> None:
         """Take note of an item that nobody is to know of any more; `catch_up` takes note of its labels."""
-        with self._lock:
-            self.version += 1
+        with self._changing():
             self._changes.undeclare(item, self.version)
-        self._changed()
 
     def known_changed(self, known: dict[str, tuple[str, str] | None]) -> None:
         """Take note of what people know of items; None where they know nothing any more."""
-        with self._lock:
-            self.version += 1
+        with self._changing():
             for item, truth in known.items():
                 self._changes.know(item, truth, self.version)
-        self._changed()
 
     def classes_fixed(self, classes: Sequence[str]) -> None:
         """Take note of the classes that the owner has fixed."""
-        with self._lock:
-            self.version += 1
-        self.classes = tuple(classes)
-        self._changed()
+        with self._changing():
+            self.classes = tuple(classes)
 
     def items_added(self, items: Iterable[str]) -> None:
         """Take note of items that were added without labels."""
-        with self._lock:
-            self.version += 1
+        with self._changing():
             for item in items:
                 self._changes.declare(item)
-        self._changed()
 
     def replace_fit(self, snapshot: Snapshot) -> None:
         """Go over to a new fit; items with labels that it has not seen are estimated again, by it."""
@@ -188,10 +178,11 @@ class Job:
         rows = ordered(list(fresh.open.values()))
         with self._following:  # nobody takes note of labels meanwhile, so that none is missed
             more, _, last = self._items_after(seen, corrected)
-            if last > snapshot.corrected and self._erased_after(snapshot.corrected):
-                return
-            with self._lock:
-                self.version += 1
+            if last > snapshot.corrected:
+                with self.store.home.read() as session:
+                    if erased_since(session, snapshot.corrected):
+                        return
+            with self._changing():
                 for item in more:
                     fresh.touch(item, self.version)
                 for item in self.known.keys() | known.keys():  # a person may have been at work meanwhile
@@ -206,13 +197,11 @@ class Job:
         # A snapshot goes when nobody refers to it any more. The search for garbage passes it by from now on: to look at all of
         # it would hold up every thread for a tenth of a second.
         gc.freeze()
-        self._changed()
 
     def touch_all(self) -> None:
         """Mark all items with labels as changed: there is no fit yet."""
         late, *_ = self._items_after(0, self.corrected)
-        with self._lock:
-            self.version += 1
+        with self._changing():
             for item in late:
                 self._changes.touch(item, self.version)
         self._late = (-1, self._order_open())
@@ -229,10 +218,6 @@ class Job:
                 if one.kind != ERASED:
                     items.add(one.item)
         return items, seq, corrected
-
-    def _erased_after(self, corrected: int) -> bool:
-        with self.store.home.read() as session:
-            return erased_since(session, corrected)
 
     def current(self, item: str, session: Session | None = None) -> ItemState | None:
         """Return how an item stands, None if nobody knows of it."""
@@ -270,6 +255,10 @@ class Job:
         index = {} if changes.snapshot is None else changes.snapshot.index
         yield from index
         yield from (item for item in later if item not in index)
+
+    def states(self) -> Iterator[tuple[str, ItemState]]:
+        """Yield every item with how it stands, in the order of `names`."""
+        yield from ((item, state) for item in self.names() if (state := self.current(item)) is not None)
 
     def open_items(self, most: int, *, whole: bool = False) -> list[tuple[str, ItemState]]:
         """Return items that are not settled, the least sure first; with the probabilities of all classes if ``whole``."""
@@ -323,11 +312,8 @@ class Job:
         with self._lock:
             changes = self._changes
             versions = [changes.touched.get(item) for item in items]
-        if session is None:
-            with self.store.home.read() as own:
-                stored = labels_of(own, items)
-        else:
-            stored = labels_of(session, items)
+        with self.store.home.read() if session is None else nullcontext(session) as own:
+            stored = labels_of(own, items)
         answers: dict[str, list[tuple[str, str]]] = {item: [] for item in items}
         for one in stored:
             answers[one.item].append((one.worker, one.label))
@@ -335,9 +321,6 @@ class Job:
         with self._lock:
             changes.settle(items, versions, states)
         return states
-
-    def _changed(self) -> None:
-        self.changed_at = time.monotonic()
 
 
 def ordered(rows: list[OpenRow]) -> list[OpenRow]:
@@ -348,26 +331,23 @@ def ordered(rows: list[OpenRow]) -> list[OpenRow]:
     return [rows[place] for place in np.argsort(np.array([row[0] for row in rows]), kind="stable")]
 
 
-class Follower:
+class Follower(threading.Thread):
     """A thread that keeps a job up to date: labels that others stored, items that have changed, lists that take long."""
 
     def __init__(self, job: Job) -> None:
+        super().__init__(name="follower", daemon=True)
         self.job = job
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="follower", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
+        self._ended = threading.Event()
 
     def stop(self) -> None:
         """End."""
-        self._stop.set()
-        self._thread.join(timeout=10)
+        self._ended.set()
+        self.join(timeout=10)
 
-    def _work(self) -> None:
+    def run(self) -> None:
+        """Look at the store again and again."""
         took = 0.0
-        while not self._stop.wait(max(FOLLOWER_PAUSE, FOLLOWER_REST * took)):
+        while not self._ended.wait(max(FOLLOWER_PAUSE, FOLLOWER_REST * took)):
             started = time.monotonic()
             try:
                 self.job.catch_up()

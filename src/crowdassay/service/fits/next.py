@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import counted
@@ -20,14 +21,13 @@ LEASE_SECONDS = 300.0  # seconds during which an item that was handed out goes t
 class Leases:
     """What was handed out to whom and when, so that two workers are not sent to the same item at once."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._held: dict[str, tuple[str, float]] = {}
 
     def free(self, item: str, worker: str) -> bool:
         """Return whether an item is not in somebody else's hands."""
         held = self._held.get(item)
-        return held is None or held[0] == worker or held[1] < self._clock()
+        return held is None or held[0] == worker or held[1] < time.monotonic()
 
     def forget(self, worker: str) -> None:
         """Take back whatever a worker has in hand."""
@@ -35,7 +35,7 @@ class Leases:
 
     def hand_out(self, item: str, worker: str) -> None:
         """Give an item to a worker for a while."""
-        now = self._clock()
+        now = time.monotonic()
         if len(self._held) > 100_000:
             self._held = {name: held for name, held in self._held.items() if held[1] >= now}
         self._held[item] = (worker, now + LEASE_SECONDS)
@@ -60,8 +60,6 @@ def next_items(
 
 def rank(snapshot: Snapshot, states: Sequence[ItemState], worker: str) -> list[int]:
     """Return the places of items by what a label of this worker is expected to gain, as `crowdassay plan` does it."""
-    import pyarrow as pa  # noqa: PLC0415
-
     from crowdassay.planning.gain import rank_items  # noqa: PLC0415
     from crowdassay.planning.state import State  # noqa: PLC0415
 

@@ -18,11 +18,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.errors import CrowdassayError, DataError
+from crowdassay.findings.items import STANDINGS
 from crowdassay.labels.record import LIKELIEST
+from crowdassay.read_options import ReadOptions
 from crowdassay.service.fits.snapshot import FACTS_FILE, PLANNING_FILE, STANDINGS_FILE
-from crowdassay.service.store.records import WorkerRow
+from crowdassay.service.store.labels import labels_since
+from crowdassay.service.store.open import find_home
+from crowdassay.service.store.records import Correction, WorkerRow, newest
+from crowdassay.service.store.truths import fixed_classes, item_names, known_classes
 
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
@@ -37,15 +43,7 @@ def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, s
 
     Without a number all labels are read, and items that nobody has labelled yet are among the items, after the others.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
-    from crowdassay.labels.frames import take_labels  # noqa: PLC0415
-    from crowdassay.read_options import ReadOptions  # noqa: PLC0415
-    from crowdassay.service.store.classes import fixed_classes  # noqa: PLC0415
-    from crowdassay.service.store.corrections import last_correction  # noqa: PLC0415
-    from crowdassay.service.store.labels import labels_since  # noqa: PLC0415
-    from crowdassay.service.store.open import find_home  # noqa: PLC0415
-    from crowdassay.service.store.truths import item_names, known_classes  # noqa: PLC0415
+    from crowdassay.labels.frames import take_labels  # noqa: PLC0415 - slow to load
 
     schema = pa.schema([*((name, pa.string()) for name in ("item", "worker", "label", "time")), ("duration", pa.float64())])
     blocks = []
@@ -56,7 +54,7 @@ def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, s
         classes = fixed_classes(session)
         known = {item: label for item, (label, _) in known_classes(session).items()}
         declared = item_names(session) if upto is None else []
-        corrected = last_correction(session) if upto is not None else 0
+        corrected = newest(session, Correction) if upto is not None else 0
     if not blocks:
         raise DataError("There are no labels yet.")
     table = pa.concat_tables(blocks)
@@ -73,7 +71,7 @@ def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, s
 
 
 def fit_store(place: str, upto: int, folder: Path, settled: float | None = None, decide: str = LIKELIEST) -> None:
-    """Fit all labels up to a number and write what was found; the last two are parameters of the estimator."""
+    """Fit all labels up to a number and write what was found; ``settled`` and ``decide`` are those of the estimator."""
     from crowdassay.estimators.assay import Assay  # noqa: PLC0415
     from crowdassay.threads import available_cores  # noqa: PLC0415
 
@@ -91,7 +89,6 @@ def fit_store(place: str, upto: int, folder: Path, settled: float | None = None,
 
 def describe(result: Result) -> tuple[dict[str, Any], np.ndarray]:
     """Return what the page says of workers and the whole job, and the standing of every item as a code."""
-    from crowdassay.findings.items import STANDINGS  # noqa: PLC0415
     from crowdassay.findings.money import wants_known_items  # noqa: PLC0415
     from crowdassay.results.report.overview import next_steps  # noqa: PLC0415
 

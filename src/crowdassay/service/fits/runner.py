@@ -152,14 +152,8 @@ class FitRunner:
 
     def _run(self, asked: FitRun) -> None:
         version = self.job.version
-
-        def begin(session: Session) -> FitRun:
-            return history.start_fit(session, asked.id, last_seq(session))
-
         self._cancelled = self._given_up = False
-        self.running = fit = self.writer.call(begin).result()
-        state: str = history.FAILED
-        message: str | None = "The fit ended without a result."
+        self.running = fit = self.writer.call(lambda session: history.start_fit(session, asked.id, last_seq(session))).result()
         try:
             with tempfile.TemporaryDirectory(prefix="crowdassay-fit-") as folder:
                 state, message = self._fit(fit, Path(folder) / "model")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from crowdassay.findings.items import ItemStanding
 from crowdassay.labels.labels import Labels
@@ -26,51 +27,25 @@ FACTS_FILE, STANDINGS_FILE, PLANNING_FILE = "facts.json", "standings.npy", "plan
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A fit of all labels up to number ``upto``.
+    """A fit of all labels up to number ``upto``."""
 
-    Attributes
-    ----------
-    fit, upto, corrected : int
-        The number of the fit, and of the last label and the last correction that it knows.
-    estimator : Estimator
-        Fitted; it predicts items from labels that came later.
-    names : list of str
-        The items, in order of the arrays below.
-    index : dict
-        From item to its place.
-    posterior : ndarray of shape (n_items, n_classes)
-    code, standing, n_labels : ndarray of int, shape (n_items,)
-    probability : ndarray of shape (n_items,)
-    order : ndarray of int
-        Items that are not settled, the least sure first.
-    classes : tuple of str
-    plan : dict
-        Arrays ``tables``, ``crowd`` and ``log_prior``, as in `crowdassay.planning.state.State`.
-    workers : dict
-        From worker to its place in the tables.
-    facts : dict
-        Notes, and what was summed over all items.
-    about : dict
-        What was found of each worker, by name.
-    """
-
-    fit: int
+    fit: int  # its number
     upto: int
-    corrected: int
-    estimator: Estimator
-    names: list[str]
-    index: dict[str, int]
-    posterior: np.ndarray
-    code: np.ndarray
+    corrected: int  # the number of the last correction that it knows
+    estimator: Estimator  # fitted; it predicts items from labels that came later
+    names: list[str]  # the items, in order of the arrays below
+    index: dict[str, int]  # from item to its place
+    posterior: np.ndarray  # (n_items, n_classes)
+    code: np.ndarray  # (n_items,), as the next three
     probability: np.ndarray
     standing: np.ndarray
     n_labels: np.ndarray
-    order: np.ndarray
+    order: np.ndarray  # items that are not settled, the least sure first
     classes: tuple[str, ...]
-    plan: dict[str, np.ndarray]
-    workers: dict[str, int]
-    facts: dict[str, Any]
-    about: dict[str, WorkerRow]
+    plan: dict[str, np.ndarray]  # ``tables``, ``crowd`` and ``log_prior``, as in `crowdassay.planning.state.State`
+    workers: dict[str, int]  # from worker to its place in the tables
+    facts: dict[str, Any]  # notes, and what was summed over all items
+    about: dict[str, WorkerRow]  # what was found of each worker, by name
 
     @property
     def settled(self) -> float:
@@ -128,8 +103,6 @@ def predict_proba(snapshot: Snapshot, items: Sequence[Sequence[tuple[str, str]]]
 
     Every label must be one of the fit's classes.
     """
-    import pyarrow as pa  # noqa: PLC0415
-
     codes = {name: code for code, name in enumerate(snapshot.classes)}
     workers: dict[str, int] = {}
     rows = [

@@ -29,12 +29,20 @@ async def post_upload(call: Call) -> dict[str, Any]:
     if not data:
         raise RefusalError(422, f"'{name}' is empty.")
 
+    def read() -> Labels:
+        from crowdassay.labels.files import read_files  # noqa: PLC0415 - slow to load
+
+        with tempfile.TemporaryDirectory(prefix="crowdassay-upload-") as folder:
+            path = Path(folder) / name
+            path.write_bytes(data)
+            return read_files([path], options)
+
     def write(session: Session) -> tuple[Loaded, dict[str, tuple[str, str] | None]]:
         done = load(session, service.store, labels, source=who, name=name)
         return done, {item: known_class(session, item) for item in done.truths}
 
     try:
-        labels = await service.run(lambda: _read(data, name, options))
+        labels = await service.run(read)
         done, known = await service.write(write)
     except CrowdassayError as error:  # what is wrong is wrong with the file
         raise RefusalError(422, error.message) from None
@@ -42,15 +50,6 @@ async def post_upload(call: Call) -> dict[str, Any]:
     service.job.known_changed(known)
     await service.run(service.job.catch_up)
     return {"file": name, **done.as_dict()}
-
-
-def _read(data: bytes, name: str, options: ReadOptions) -> Labels:
-    from crowdassay.labels.files import read_files  # noqa: PLC0415 - slow to load
-
-    with tempfile.TemporaryDirectory(prefix="crowdassay-upload-") as folder:
-        path = Path(folder) / name
-        path.write_bytes(data)
-        return read_files([path], options)
 
 
 def _file_name(given: str) -> str:

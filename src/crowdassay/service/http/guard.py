@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import time
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -49,21 +50,11 @@ SAFETY_HEADERS = [
 
 @dataclass(frozen=True)
 class Limits:
-    """What a client may do.
+    """What a client may do."""
 
-    Attributes
-    ----------
-    body : int
-        Bytes of one request.
-    seconds : float
-        Time to send it.
-    rate : float
-        Requests a second from one address, on average; ten times as many at once.
-    """
-
-    body: int = 128 << 20
-    seconds: float = 30.0
-    rate: float = 10_000.0
+    body: int = 128 << 20  # bytes of one request
+    seconds: float = 30.0  # to send it
+    rate: float = 10_000.0  # requests a second from one address, on average; ten times as many at once
 
 
 @dataclass
@@ -77,13 +68,9 @@ class Meter:
     def note(self, method: str, status: int, seconds: float | None) -> None:
         """Count an answer; its time is None where it was a stream, which lasts as long as somebody listens."""
         self.answers[method, status] = self.answers.get((method, status), 0) + 1
-        if seconds is None:
-            return
-        self.seconds += seconds
-        for place, edge in enumerate(TIME_EDGES):
-            if seconds <= edge:
-                self.buckets[place] += 1
-                return
+        if seconds is not None:
+            self.seconds += seconds
+            self.buckets[bisect_left(TIME_EDGES, seconds)] += 1
 
 
 class Buckets:
@@ -131,7 +118,8 @@ class Guard:
         try:
             headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
             self._check_host(scope, headers)
-            self._check_rate(scope)
+            if not self.buckets.take((scope.get("client") or ("",))[0]):
+                raise RefusalError(429, "Too many requests; wait a moment.", {"retry-after": "1"})
             if self.service.root_path:
                 self._enter_root(scope)
             self._check_site(scope["method"], scope["path"], headers)
@@ -172,10 +160,6 @@ class Guard:
             raise RefusalError(308, f"The page is at {root}/.", {"location": f"{root}/{'?' if query else ''}{query}"})
         if path.startswith(f"{root}/"):
             scope["path"] = path.removeprefix(root)
-
-    def _check_rate(self, scope: Scope) -> None:
-        if not self.buckets.take((scope.get("client") or ("",))[0]):
-            raise RefusalError(429, "Too many requests; wait a moment.", {"retry-after": "1"})
 
     def _check_site(self, method: str, path: str, headers: Mapping[bytes, str]) -> None:
         """Refuse what another site's page sends.
@@ -275,7 +259,7 @@ def _refusal(error: Exception) -> RefusalError:
 async def refuse(send: Send, refusal: RefusalError) -> None:
     """Answer with a status and a sentence."""
     body = json.dumps({"error": refusal.message}).encode()
-    headers = [(name.encode(), value.encode()) for name, value in refusal.all_headers().items()]
+    headers = [(name.encode(), value.encode()) for name, value in refusal.headers.items()]
     headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

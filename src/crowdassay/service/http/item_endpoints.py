@@ -12,7 +12,6 @@ from starlette.responses import Response
 from crowdassay.labels.databases.home import Session
 from crowdassay.labels.values import counted
 from crowdassay.service.fits.item_state import ItemState
-from crowdassay.service.fits.job import Job
 from crowdassay.service.fits.next import OPEN_ITEMS_RANKED, next_items
 from crowdassay.service.http.requests import RefusalError, as_received
 from crowdassay.service.http.service import Call
@@ -53,8 +52,7 @@ async def get_items(call: Call) -> Response:
             rows = job.open_items(first + limit + 1 if plain else 1 << 40)
             chosen = [(item, state) for item, state in rows if matches(item, state)][first : first + limit + 1]
         else:
-            rows_of_all = ((item, state) for item in job.names() if (state := job.current(item)) is not None)
-            chosen = list(islice((row for row in rows_of_all if matches(*row)), first, first + limit + 1))
+            chosen = list(islice((row for row in job.states() if matches(*row)), first, first + limit + 1))
         more = first + limit if len(chosen) > limit else None
         return {"items": [state.as_dict(item) for item, state in chosen[:limit]], "next": more}
 
@@ -69,8 +67,7 @@ async def get_item(call: Call) -> dict[str, Any]:
         state = job.current(name, session)
         if state is None:
             return None
-        said, about = labels_of(session, [name]), find_item(session, name) or NewItem(name)
-        workers = worker_facts(job)
+        said, about, workers = labels_of(session, [name]), find_item(session, name) or NewItem(name), job.about
         return {
             **state.as_dict(name),
             "posterior": {label: round(p, 6) for label, p in state.posterior.items()},
@@ -112,11 +109,6 @@ def why(state: ItemState, said: Sequence[StoredLabel], workers: Mapping[str, Wor
     return reasons
 
 
-def worker_facts(job: Job) -> Mapping[str, WorkerRow]:
-    """Return what the last fit found of each worker."""
-    return {} if job.snapshot is None else job.snapshot.about
-
-
 def accuracy_of(one: StoredLabel, workers: Mapping[str, WorkerRow]) -> float | None:
     """Return the accuracy of the worker who gave a label, None where no fit could estimate it."""
     return workers[one.worker].accuracy if one.worker in workers else None
@@ -128,7 +120,7 @@ async def get_workers(call: Call) -> Response:
     limit, first = call.number("limit", 10_000, 1, 100_000), call.number("after", 0, 0, 1 << 40)
 
     def find() -> dict[str, Any]:
-        facts, names = worker_facts(job), list(job.workers)
+        facts, names = job.about, list(job.workers)
         verdict = "too few labels" if job.snapshot is not None else "no fit yet"
         rows = []
         for name in names[first : first + limit]:
@@ -149,8 +141,8 @@ async def get_next(call: Call) -> dict[str, Any]:
 
     def find(session: Session) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
-        facts = worker_facts(service.job).get(worker)
-        twin = "" if facts is None else facts.looks_like
+        about = service.job.about.get(worker)
+        twin = "" if about is None else about.looks_like
         for most in OPEN_ITEMS_RANKED:  # a diligent worker may have labelled all that come first
             looked_at = service.job.open_items(most, whole=True)
             names = [item for item, _ in looked_at]
@@ -160,8 +152,8 @@ async def get_next(call: Call) -> dict[str, Any]:
             rows = next_items(service.job.snapshot, looked_at, service.leases, worker, n, labelled)
             if rows or len(looked_at) < most:
                 break
-        about = [find_item(session, row["item"]) or NewItem(row["item"]) for row in rows]
-        return [{**row, "text": one.text, "link": one.link} for row, one in zip(rows, about, strict=True)]
+        shown = [find_item(session, row["item"]) or NewItem(row["item"]) for row in rows]
+        return [{**row, "text": one.text, "link": one.link} for row, one in zip(rows, shown, strict=True)]
 
     rows = await service.read(find)
     return {"worker": worker, "item": rows[0]["item"] if rows else None, "items": rows}
@@ -174,7 +166,7 @@ async def get_expert(call: Call) -> Response:
     job, limit = call.service.job, call.number("limit", KNOWN_ITEMS, 1, MOST_ITEMS_LISTED)
 
     def find() -> dict[str, Any]:
-        states = {item: state for item in job.names() if (state := job.current(item)) is not None}
+        states = dict(job.states())
         names = list(states)
         first = [names[place] for place in draw_items(names, KNOWN_ITEMS)] if names else []
         asked = [item for item in first if states[item].standing != "known"]

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+import pyarrow as pa
 from starlette.responses import Response, StreamingResponse
 
 from crowdassay.errors import CrowdassayError
 from crowdassay.service.http.guard import TIME_EDGES
-from crowdassay.service.http.item_endpoints import worker_facts
 from crowdassay.service.http.label_endpoints import label_pages
 from crowdassay.service.http.requests import RefusalError, as_json
 from crowdassay.service.http.service import Call, Service
@@ -150,36 +150,24 @@ async def get_download(call: Call) -> Response:
 
 
 def _csv(service: Service, name: str) -> Iterator[bytes]:
-    import pyarrow as pa  # noqa: PLC0415 - slow to load
-
-    from crowdassay.labels.write import csv_lines  # noqa: PLC0415
+    from crowdassay.labels.write import csv_lines  # noqa: PLC0415 - slow to load
 
     columns = CSV_COLUMNS[name]
     yield csv_lines([pa.array([column]) for column in columns], raw=True)
-    rows = CSV_ROWS[name](service)
+    rows = _rows(service, name)
     while block := list(islice(rows, CSV_ROWS_AT_A_TIME)):
         arrays = [pa.array([row.get(column) for row in block]) for column in columns]
         yield csv_lines(arrays, raw=False)
 
 
-def _item_rows(service: Service) -> Iterator[dict[str, Any]]:
-    for item in service.job.names():
-        state = service.job.current(item)
-        if state is not None:
-            yield state.as_dict(item)
-
-
-def _worker_rows(service: Service) -> Iterator[dict[str, Any]]:
-    facts = worker_facts(service.job)
-    for name, count in list(service.job.workers.items()):
-        yield {**(facts[name]._asdict() if name in facts else {}), "worker": name, "labels": count}
-
-
-def _label_rows(service: Service) -> Iterator[dict[str, Any]]:
-    return (one.as_dict() for page in label_pages(service) for one in page)
-
-
-CSV_ROWS = {"items": _item_rows, "workers": _worker_rows, "labels": _label_rows}
+def _rows(service: Service, table: str) -> Iterator[dict[str, Any]]:
+    job = service.job
+    if table == "items":
+        return (state.as_dict(item) for item, state in job.states())
+    if table == "labels":
+        return (one.as_dict() for page in label_pages(service) for one in page)
+    found = {name: row._asdict() for name, row in job.about.items()}
+    return ({**found.get(name, {}), "worker": name, "labels": count} for name, count in list(job.workers.items()))
 
 
 async def post_fit(call: Call) -> Response:
@@ -251,43 +239,34 @@ async def get_metrics(call: Call) -> Response:
     """Return counters in the form that Prometheus reads."""
     service = call.service
     meter, job, fits = service.meter, service.job, service.fits
-    lines = [
-        *_metric("labels", "gauge", "Labels stored.", [("", job.n_labels)]),
-        *_metric("workers", "gauge", "Workers who gave labels.", [("", len(job.workers))]),
-        *_metric("labels_waiting", "gauge", "Labels that wait to be stored.", [("", service.writer.waiting)]),
-        *_metric("commits_total", "counter", "Transactions written.", [("", service.writer.commits)]),
-        *_metric("items_open", "gauge", "Items that are not settled.", [("", _open_items(job.totals()["standings"]))]),
-        *_metric("fits_failed_total", "counter", "Fits that failed since the start.", [("", fits.n_failed)]),
-        *_metric("fit_age_seconds", "gauge", "Seconds since the last fit ended.", _fit_age(fits.last_done)),
-        *_metric("fit_running", "gauge", "Whether a fit runs.", [("", int(fits.running is not None))]),
-        *_metric("notices_waiting", "gauge", "Items of which others are to be told.", await _notices(service)),
-        *_metric("pages_open", "gauge", "Pages that listen.", [("", service.listeners)]),
-        *_metric(
-            "http_requests_total", "counter", "Requests answered.",
-            [(f'{{method="{method}",status="{status}"}}', count) for (method, status), count in sorted(meter.answers.items())],
-        ),
-    ]  # fmt: skip
-    total, rows = 0, []
+    ended = [] if fits.last_done is None else [("", _age(fits.last_done))]
+    untold = [] if service.notifier is None else [("", await service.run(service.notifier.waiting))]
+    answers = [(f'{{method="{method}",status="{status}"}}', count) for (method, status), count in sorted(meter.answers.items())]
+    metrics: list[tuple[str, str, str, Sequence[tuple[str, object]]]] = [
+        ("labels", "gauge", "Labels stored.", [("", job.n_labels)]),
+        ("workers", "gauge", "Workers who gave labels.", [("", len(job.workers))]),
+        ("labels_waiting", "gauge", "Labels that wait to be stored.", [("", service.writer.waiting)]),
+        ("commits_total", "counter", "Transactions written.", [("", service.writer.commits)]),
+        ("items_open", "gauge", "Items that are not settled.", [("", _open_items(job.totals()["standings"]))]),
+        ("fits_failed_total", "counter", "Fits that failed since the start.", [("", fits.n_failed)]),
+        ("fit_age_seconds", "gauge", "Seconds since the last fit ended.", ended),
+        ("fit_running", "gauge", "Whether a fit runs.", [("", int(fits.running is not None))]),
+        ("notices_waiting", "gauge", "Items of which others are to be told.", untold),
+        ("pages_open", "gauge", "Pages that listen.", [("", service.listeners)]),
+        ("http_requests_total", "counter", "Requests answered.", answers),
+    ]
+    total = 0
+    times: list[tuple[str, object]] = []
     for edge, count in zip(TIME_EDGES, meter.buckets, strict=True):
         total += count
-        rows.append(f'crowdassay_http_seconds_bucket{{le="{"+Inf" if edge == TIME_EDGES[-1] else edge}"}} {total}')
-    lines += ["# HELP crowdassay_http_seconds Time to answer.", "# TYPE crowdassay_http_seconds histogram", *rows]
-    lines += [f"crowdassay_http_seconds_sum {meter.seconds:.6f}", f"crowdassay_http_seconds_count {total}"]
+        times.append((f'_bucket{{le="{"+Inf" if edge == TIME_EDGES[-1] else edge}"}}', total))
+    times += [("_sum", f"{meter.seconds:.6f}"), ("_count", total)]
+    lines = []
+    for name, kind, about, rows in [*metrics, ("http_seconds", "histogram", "Time to answer.", times)]:
+        lines += [f"# HELP crowdassay_{name} {about}", f"# TYPE crowdassay_{name} {kind}"]
+        lines += [f"crowdassay_{name}{marks} {value}" for marks, value in rows]
     return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
-
-
-async def _notices(service: Service) -> list[tuple[str, float]]:
-    return [] if service.notifier is None else [("", await service.run(service.notifier.waiting))]
 
 
 def _open_items(standings: Mapping[str, int]) -> int:
     return sum(standings[name] for name in ("open", "tied", "unidentifiable"))
-
-
-def _fit_age(fit: FitRun | None) -> list[tuple[str, float]]:
-    return [] if fit is None else [("", _age(fit))]
-
-
-def _metric(name: str, kind: str, about: str, rows: Sequence[tuple[str, float]]) -> list[str]:
-    name = f"crowdassay_{name}"
-    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *(f"{name}{marks} {value}" for marks, value in rows)]

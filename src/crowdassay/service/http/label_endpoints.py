@@ -94,7 +94,7 @@ async def _store_many(service: Service, identity: Identity, data: bytes, kind: s
                 raise
             reason = f"Only the first {first:,} labels of this request were dealt with; send all of it again."
             raise type(error)(reason) from None
-        received = Received(received.added + done.added, received.known + done.known, [*received.refused, *done.refused])
+        received.add(done)
         first += count
         if count < LABELS_STORED_AT_A_TIME:
             return received

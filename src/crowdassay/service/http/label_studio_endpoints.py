@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from starlette.responses import Response
@@ -28,7 +27,7 @@ from crowdassay.service.http.label_studio_events import (
     read_event,
     read_export,
 )
-from crowdassay.service.http.requests import RefusalError, as_json
+from crowdassay.service.http.requests import RefusalError, as_json, text_of
 from crowdassay.service.http.service import Call
 from crowdassay.service.store.annotations import (
     AnnotationOutcome,
@@ -64,20 +63,10 @@ async def post_webhook(call: Call) -> Response:
 
 async def post_annotated_tasks(call: Call) -> Response:
     """Take a JSON export, to make up for what a webhook missed; annotations that are known change nothing."""
-    data, wanted = await call.request.body(), call.service.label_studio
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RefusalError(422, f"The body is not UTF-8 (byte {error.start}).") from None
-
-    def parts() -> list[list[Delivery]]:
-        deliveries, found = read_export(text, wanted), []
-        while some := list(islice(deliveries, ANNOTATIONS_AT_A_TIME)):
-            found.append(some)
-        return found
-
-    several = await call.service.run(parts)
-    return await _stored(call, [_taking(call, some, place * ANNOTATIONS_AT_A_TIME) for place, some in enumerate(several)])
+    text, wanted = text_of(await call.request.body()), call.service.label_studio
+    told = await call.service.run(lambda: list(read_export(text, wanted)))
+    parts = range(0, len(told), ANNOTATIONS_AT_A_TIME)
+    return await _stored(call, [_taking(call, told[first : first + ANNOTATIONS_AT_A_TIME], first) for first in parts])
 
 
 def _taking(call: Call, deliveries: list[Delivery], first: int = 0) -> Writing:
@@ -89,10 +78,12 @@ async def _stored(call: Call, writings: Sequence[Writing]) -> Response:
     refuse_one_worker(call)
     done = AnnotationOutcome()
     for write in writings:
-        done = done.joined(await call.service.write(write))
+        later = await call.service.write(write)
+        done.add(later)
+        done.removed += later.removed
     if writings:
         await call.service.run(call.service.job.catch_up)
-    refused = done.received.refused and not (done.received.added or done.received.known or done.removed)
+    refused = done.refused and not (done.added or done.known or done.removed)
     return as_json(done.as_dict(), 422 if refused else 200)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -46,10 +46,7 @@ def key_of(number: object) -> str:
 
 def id_of(number: object) -> str:
     """Return the id of an annotation or a task; refuse what the store could not hold."""
-    try:
-        return checked_name(number, "id of an annotation or a task")
-    except BadRecordError as error:
-        raise ParameterError(str(error)) from None
+    return checked_name(number, "id of an annotation or a task")
 
 
 def read_event(told: dict[str, Any], wanted: ReadOptions) -> Iterator[Delivery]:
@@ -57,7 +54,8 @@ def read_event(told: dict[str, Any], wanted: ReadOptions) -> Iterator[Delivery]:
     config = as_name(mapping(told.get("project")).get("label_config"))
     if wanted.question is None and config:
         wanted = replace(wanted, question=find_control(config, None).name)
-    tasks = {as_name(task.get("id")): task for task in objects(_listed(told.get("task")))}
+    task = told.get("task")
+    tasks = {as_name(one.get("id")): one for one in objects(task if isinstance(task, list) else [task])}
     for annotation in entities(told, "annotation"):
         number = id_of(annotation.get("task"))
         yield read_annotation(tasks.get(number, {"id": number}), annotation, wanted)
@@ -81,31 +79,20 @@ def read_export(text: str, wanted: ReadOptions) -> Iterator[Delivery]:
 
 def read_annotation(task: dict[str, Any], annotation: dict[str, Any], wanted: ReadOptions) -> Delivery:
     """Return what an annotation says: its label, or none where it was skipped or left open."""
-    rows, label, reason = no_annotations(wanted), None, ""
+    rows, label, reason, key = no_annotations(wanted), None, "", key_of(annotation.get("id"))
     add_task(rows, task, [annotation], wanted)
     for said in rows.annotations:
         question = wanted.question or (choose_question(list(said.answers), None, "annotation") if said.answers else "")
         chosen = said.answers.get(question, ())
-        key = key_of(annotation.get("id"))
         times = {"time": _time(said.time), "duration": _seconds(said.duration)}
         for item, name in labels_of(said.item, chosen, wanted.options, ()):
             try:
                 label = read_label({"item": item, "worker": as_name(said.worker), "label": name, "key": key, **times})
             except BadRecordError as error:
-                reason = str(error)
+                reason = error.message
         if len(chosen) > 1 and wanted.options is None:
             reason = SEVERAL
-    return Delivery(
-        key_of(annotation.get("id")),
-        id_of(task.get("id")),
-        _time(annotation.get("updated_at")) or "",
-        label,
-        reason,
-    )
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list) else [value]
+    return Delivery(key, id_of(task.get("id")), _time(annotation.get("updated_at")) or "", label, reason)
 
 
 def _time(value: Any) -> str | None:

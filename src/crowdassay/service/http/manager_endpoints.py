@@ -9,15 +9,15 @@ from starlette.responses import Response
 from crowdassay.labels.databases.home import Session
 from crowdassay.service.http.requests import RefusalError, as_received
 from crowdassay.service.http.service import Call
-from crowdassay.service.store.classes import fix_classes, fixed_classes
-from crowdassay.service.store.corrections import remove_item
-from crowdassay.service.store.erasure import erase_worker
+from crowdassay.service.store.corrections import erase_worker, remove_item
 from crowdassay.service.store.history import read_log
 from crowdassay.service.store.records import Received, read_classes, read_token, read_truth
 from crowdassay.service.store.tokens import hand_out, list_tokens, revoke
 from crowdassay.service.store.truths import (
     add_truths,
     decide_item,
+    fix_classes,
+    fixed_classes,
     known_class,
     list_decisions,
     list_truths,

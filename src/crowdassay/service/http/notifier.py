@@ -15,16 +15,21 @@ import logging
 import ssl
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+import numpy as np
+
 from crowdassay.errors import ParameterError
+from crowdassay.findings.items import ItemStanding
+from crowdassay.service.fits.item_state import UNLABELLED, ItemState, from_fit
 from crowdassay.service.fits.job import Job
-from crowdassay.service.fits.notices import find_notices
-from crowdassay.service.store.notices import Notice, count_waiting, mark_sent, put_notices, told_last, waiting_notices
+from crowdassay.service.fits.snapshot import Snapshot
+from crowdassay.service.store.notices import count_waiting, mark_sent, put_notices, told_last, waiting_notices
+from crowdassay.service.store.records import DISPUTED, REOPENED, SETTLED, Notice
 from crowdassay.service.store.writer import Writer
 from crowdassay.version import VERSION
 
@@ -42,11 +47,6 @@ class Receiver(NamedTuple):
 
     url: str
     key: bytes
-
-    @property
-    def host(self) -> str:
-        """The host and port, for the log: a path may hold a secret."""
-        return urlsplit(self.url).netloc
 
 
 def find_receiver(url: str, secret: str) -> Receiver:
@@ -82,25 +82,60 @@ def sign(key: bytes, name: str, seconds: int, body: bytes) -> str:
     return f"v1,{base64.b64encode(mac.digest()).decode()}"
 
 
-class Notifier:
+def find_notices(
+    snapshot: Snapshot | None,
+    known: Mapping[str, tuple[str, str]],
+    told: Mapping[str, tuple[str, str | None]],
+    current: Callable[[str], ItemState | None],
+) -> Iterator[Notice]:
+    """Yield what has changed since it was told last.
+
+    An item is settled by the fit, or by a person; it is disputed where its labels differ and the fit leaves it open. One that
+    was settled and is open again, though nobody disagrees, is reopened. Between fits nothing changes but by persons.
+    ``told`` holds the kind and label under which others were told of each item last; ``current`` returns how an item stands.
+    """
+    for item, (label, basis) in known.items():
+        if told.get(item) != (SETTLED, label):
+            state = current(item) or UNLABELLED
+            yield Notice(item, SETTLED, label, 1.0, state.n_labels, basis)
+    if snapshot is None:
+        return
+    settled, labels = snapshot.standing == ItemStanding.SETTLED, snapshot.estimator.result_.labels
+    first, last = (reduce.reduceat(labels.label, labels.starts[:-1]) for reduce in (np.minimum, np.maximum))
+    disputed = (first != last) & (snapshot.n_labels > 1)
+    for place, item in enumerate(snapshot.names):
+        # What was known when the fit began and is not any more is told of after the next.
+        if item in known or snapshot.standing[place] == ItemStanding.KNOWN:
+            continue
+        before = told.get(item)
+        if settled[place]:
+            kind = SETTLED
+        elif disputed[place]:
+            kind = DISPUTED
+        elif before is None:
+            continue
+        else:
+            kind = REOPENED
+        state = from_fit(snapshot, place, whole=False)
+        if before is None or before[0] != kind or (kind == SETTLED and before[1] != state.label):
+            yield Notice(item, kind, state.label, state.probability, state.n_labels, state.basis)
+
+
+class Notifier(threading.Thread):
     """A thread that stores what is to be told, and tells it."""
 
     def __init__(self, job: Job, writer: Writer, receiver: Receiver, title: str) -> None:
+        super().__init__(name="notifier", daemon=True)
         self.job, self.writer, self.receiver, self.title = job, writer, receiver, title
         self.failures = 0
         self._told: dict[str, tuple[str, str | None]] | None = None
         self._seen: tuple[int | None, dict[str, tuple[str, str]]] | None = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="notifier", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
+        self._ended = threading.Event()
 
     def stop(self) -> None:
         """End; what was not told is told after the next start."""
-        self._stop.set()
-        self._thread.join(timeout=1)  # a receiver that does not answer is not waited for
+        self._ended.set()
+        self.join(timeout=1)  # a receiver that does not answer is not waited for
 
     def waiting(self) -> int:
         """Return of how many items others are still to be told."""
@@ -115,7 +150,7 @@ class Notifier:
         if not notices:
             return NOTICE_PAUSE
         why = self._send(notices)
-        if self._stop.is_set():  # nobody writes any more; it is told again after the next start
+        if self._ended.is_set():  # nobody writes any more; it is told again after the next start
             return 0.0
         if why is None:
             self.failures = 0
@@ -123,7 +158,8 @@ class Notifier:
             return 0.0 if len(notices) == EVENTS_IN_A_REQUEST else NOTICE_PAUSE
         pause = min(LONGEST_RETRY, FIRST_RETRY * 2 ** min(self.failures, 20))
         self.failures += 1
-        LOG.warning("notices not delivered", extra={"fields": {"host": self.receiver.host, "why": why, "again_in": pause}})
+        host = urlsplit(self.receiver.url).netloc  # not the path, which may hold a secret
+        LOG.warning("notices not delivered", extra={"fields": {"host": host, "why": why, "again_in": pause}})
         return pause
 
     def _gather(self) -> None:
@@ -137,7 +173,7 @@ class Notifier:
             return
         changed = find_notices(snapshot, known, self._told, self.job.current)
         while some := list(islice(changed, EVENTS_STORED_AT_A_TIME)):
-            if self._stop.is_set():
+            if self._ended.is_set():
                 return
             self.writer.call(partial(put_notices, notices=some)).result()
             self._told.update((one.item, (one.kind, one.label)) for one in some)
@@ -158,9 +194,10 @@ class Notifier:
             return type(error).__name__
         return None if 200 <= status < 300 else f"status {status}"
 
-    def _work(self) -> None:
+    def run(self) -> None:
+        """Look again and again."""
         pause = 0.0
-        while not self._stop.wait(pause):
+        while not self._ended.wait(pause):
             try:
                 pause = self.look()
             except Exception:

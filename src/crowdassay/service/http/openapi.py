@@ -50,39 +50,18 @@ class Parameter(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """A method of a path: what answers it, who may call it, and how it is described.
-
-    Attributes
-    ----------
-    method, path : str
-        The path as Starlette writes it.
-    function : callable
-        Answers it; the first line of its docstring describes it.
-    answer : str or dict
-        What the answer holds, in the short form of `schema`.
-    roles : tuple of str
-        Roles of tokens that are enough; ``manage`` always is.
-    parameters : tuple of Parameter
-    body : str
-        Name of the record that is sent.
-    one : bool
-        Whether one record is sent, instead of a list.
-    status : int
-        Of a good answer.
-    media : str
-        Type of the answer.
-    """
+    """A method of a path: what answers it, who may call it, and how it is described."""
 
     method: str
-    path: str
-    function: Callable[[Call], Awaitable[object]]
-    answer: Short = "string"
-    roles: tuple[str, ...] = ("read",)
+    path: str  # as Starlette writes it
+    function: Callable[[Call], Awaitable[object]]  # answers it; the first line of its docstring describes it
+    answer: Short = "string"  # what the answer holds, see `schema`
+    roles: tuple[str, ...] = ("read",)  # of tokens that are enough; ``manage`` always is
     parameters: tuple[Parameter, ...] = ()
-    body: str = ""
-    one: bool = False
-    status: int = 200
-    media: str = "application/json"
+    body: str = ""  # name of the record that is sent
+    one: bool = False  # whether one record is sent, instead of a list
+    status: int = 200  # of a good answer
+    media: str = "application/json"  # type of the answer
 
 
 def schema(short: Short, needed: Iterable[str] = ()) -> Schema:
@@ -164,27 +143,25 @@ def _operation(one: Endpoint) -> Schema:
             for name, given in named.items()
         ],
         "responses": {
-            str(one.status): {"description": "Done.", "content": {one.media: {"schema": schema(one.answer)}}},
-            "4XX": {"description": "Refused.", "content": {"application/json": {"schema": schema("Error")}}},
-            "503": {
-                "description": "It cannot work now; try again.",
-                "content": {"application/json": {"schema": {"type": "object"}}},
-            },
+            str(one.status): {"description": "Done.", "content": _content(schema(one.answer), one.media)},
+            "4XX": {"description": "Refused.", "content": _content(schema("Error"))},
+            "503": {"description": "It cannot work now; try again.", "content": _content({"type": "object"})},
         },
     }
     if one.answer in ("Taken", "AnnotationsTaken"):  # what was refused, and why, if it was all
         either = {"oneOf": [schema(one.answer), schema("Error")]}
-        operation["responses"]["422"] = {"description": "All was refused.", "content": {"application/json": {"schema": either}}}
+        operation["responses"]["422"] = {"description": "All was refused.", "content": _content(either)}
     if one.path in WITHOUT_TOKEN:
         operation["security"] = []
     if one.body == FILE:
-        operation["requestBody"] = {
-            "required": True,
-            "content": {FILE_TYPE: {"schema": {"type": "string", "format": "binary"}}},
-        }
+        operation["requestBody"] = {"required": True, "content": _content({"type": "string", "format": "binary"}, FILE_TYPE)}
+    elif one.body and one.one:
+        operation["requestBody"] = {"required": True, "content": _content(schema(one.body))}
     elif one.body:
-        kinds = {"application/json": {"schema": schema(one.body if one.one else f"[{one.body}]")}}
-        if not one.one:
-            kinds["application/x-ndjson"] = {"schema": schema(one.body)}
+        kinds = _content(schema(f"[{one.body}]")) | _content(schema(one.body), "application/x-ndjson")
         operation["requestBody"] = {"required": True, "content": kinds}
     return operation
+
+
+def _content(described: Schema, media: str = "application/json") -> Schema:
+    return {media: {"schema": described}}

@@ -24,10 +24,8 @@ class RefusalError(Exception):
     def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status, self.message, self.headers = status, message, dict(headers or {})
-
-    def all_headers(self) -> dict[str, str]:
-        """Return the headers of the answer; the rest of a body that is not read would be taken for the next request."""
-        return {**self.headers, **({"connection": "close"} if self.status in {408, 413} else {})}
+        if status in {408, 413}:  # the rest of a body that is not read would be taken for the next request
+            self.headers["connection"] = "close"
 
 
 def as_json(value: object, status: int = 200, **headers: str) -> Response:
@@ -59,10 +57,7 @@ def records_of(data: bytes, kind: str) -> Iterator[object]:
     >>> list(records_of(b'{"a": 1}\n{"a": 2}', "application/json"))
     [{'a': 1}, {'a': 2}]
     """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise RefusalError(422, f"The body is not UTF-8 (byte {error.start}).") from None
+    text = text_of(data)
     start = _skip(text, 0)
     if start == len(text):
         raise RefusalError(422, "The body is empty; send a JSON list, or one JSON object on each line.")
@@ -72,6 +67,14 @@ def records_of(data: bytes, kind: str) -> Iterator[object]:
         return _lines(text)
     value, end = _decode(text, start)
     return iter([value]) if _skip(text, end) == len(text) else _lines(text)
+
+
+def text_of(data: bytes) -> str:
+    """Return the text of a body."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise RefusalError(422, f"The body is not UTF-8 (byte {error.start}).") from None
 
 
 def _lines(text: str) -> Iterator[object]:

@@ -6,7 +6,7 @@ import os
 import socket
 from asyncio import Transport
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -29,34 +29,22 @@ def serving_alone(home: Home) -> Iterator[None]:
     The system lets go of it even after a kill -9.
     """
     busy = FileError(f"Another server runs on {home.name}; use that one, or stop it first.")
-    held: AbstractContextManager[None] = nullcontext()
-    if isinstance(home, SqliteHome):
-        held = locked(home.path.with_name(home.path.name + ".serving"), busy=busy)
-    elif isinstance(home, PostgresHome):
-        held = _locked_schema(home, busy)
-    with held:
+    with ExitStack() as held:
+        if isinstance(home, SqliteHome):
+            held.enter_context(locked(home.path.with_name(home.path.name + ".serving"), busy=busy))
+        elif isinstance(home, PostgresHome):
+            sql, number = "SELECT pg_try_advisory_lock(%s, hashtext(current_schema()))", (LOCK + 1) & 0x7FFFFFFF
+            (free,) = held.enter_context(closing(home.connect())).execute(sql, (number,)).fetchone()
+            if not free:
+                raise busy
         yield
-
-
-@contextmanager
-def _locked_schema(home: PostgresHome, busy: FileError) -> Iterator[None]:
-    connection = home.connect()
-    try:
-        number = (LOCK + 1) & 0x7FFFFFFF
-        row = connection.execute("SELECT pg_try_advisory_lock(%s, hashtext(current_schema()))", (number,)).fetchone()
-        if not row[0]:
-            raise busy
-        yield
-    finally:
-        connection.close()
 
 
 @contextmanager
 def listen(host: str, port: int) -> Iterator[socket.socket]:
     """Yield a socket bound to an address, before anything else is done, so that one in use is a sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family, socket.SOCK_STREAM)
-    try:
+    with socket.socket(family, socket.SOCK_STREAM) as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             taken.bind((host, port))
@@ -64,8 +52,6 @@ def listen(host: str, port: int) -> Iterator[socket.socket]:
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else "no such host"
             raise FileError(f"{host}:{port} cannot be listened at ({reason}); choose another with --port or --host.") from None
         yield taken
-    finally:
-        taken.close()
 
 
 def server_for(app: ASGIApp, seconds: float, proxies: Sequence[str]) -> uvicorn.Server:

@@ -20,8 +20,8 @@ from crowdassay.service.fits.runner import FitRunner
 from crowdassay.service.http.guard import Limits, Meter
 from crowdassay.service.http.notifier import Notifier, Receiver
 from crowdassay.service.http.requests import RefusalError, as_json, records_of
-from crowdassay.service.http.token_check import Proof, TokenCheck
-from crowdassay.service.store.checks import BadRecordError, as_name
+from crowdassay.service.http.token_check import TokenCheck
+from crowdassay.service.store.checks import as_name
 from crowdassay.service.store.open import Store
 from crowdassay.service.store.records import Refused, read_all
 from crowdassay.service.store.tokens import Identity
@@ -34,44 +34,22 @@ LARGEST_ID = (1 << 63) - 1
 
 @dataclass
 class Service:
-    """A store that is served.
-
-    Attributes
-    ----------
-    price : float or None
-        What a label costs, where the user said so.
-    title : str
-        Of the page.
-    decide : {'likeliest', 'median', 'mean'}
-        Which class a fit makes the label of an item.
-    ending : callable
-        Returns whether the server is about to end, so that streams must.
-    settled : float or None
-        Probability from which a label counts as settled, where the user said so.
-    receiver : Receiver or None
-        Who is told when items are settled or disputed.
-    label_studio : ReadOptions
-        How annotations of Label Studio are read: the question, what names the item, and what several choices are.
-    root_path : str
-        Where a proxy serves this job, such as ``/birds``; empty for its root.
-    tokens : TokenCheck
-        Set with the application.
-    """
+    """A store that is served."""
 
     store: Store
-    place: str
-    price: float | None = None
-    title: str = "Labelling job"
+    place: str  # the address of the store, for the processes that fit it
+    price: float | None = None  # what a label costs, where the user said so
+    title: str = "Labelling job"  # of the page
     limits: Limits = field(default_factory=Limits)
-    settled: float | None = None
-    receiver: Receiver | None = None
-    label_studio: ReadOptions = field(default_factory=ReadOptions)
-    decide: str = LIKELIEST
-    root_path: str = ""
+    settled: float | None = None  # probability from which a label counts as settled, where the user said so
+    receiver: Receiver | None = None  # who is told when items are settled or disputed
+    label_studio: ReadOptions = field(default_factory=ReadOptions)  # how its annotations are read
+    decide: str = LIKELIEST  # which class a fit makes the label of an item: the likeliest, the median or the mean
+    root_path: str = ""  # where a proxy serves this job, such as /birds; empty for its root
     meter: Meter = field(default_factory=Meter)
     leases: Leases = field(default_factory=Leases)
-    ending: Callable[[], bool] = lambda: False
-    tokens: TokenCheck = field(init=False)
+    ending: Callable[[], bool] = lambda: False  # whether the server is about to end, so that streams must
+    tokens: TokenCheck = field(init=False)  # set with the application
 
     def __post_init__(self) -> None:
         self.job = Job(self.store)
@@ -141,8 +119,7 @@ class Call:
 
     async def still_valid(self) -> bool:
         """Return whether the token or session that the request came with has not ended meanwhile."""
-        proof: Proof | None = self.request.state.proof
-        return await self.service.tokens.identify(proof) is not None
+        return await self.service.tokens.identify(self.request.state.proof) is not None
 
     @property
     def id(self) -> int:
@@ -154,10 +131,7 @@ class Call:
 
     def named(self, role: str) -> str:
         """Return the item, worker or key that the path names; 422 for what can be none."""
-        try:
-            return as_name(self.request.path_params[role], role)
-        except BadRecordError as error:
-            raise RefusalError(422, str(error)) from None
+        return as_name(self.request.path_params[role], role)
 
     def query(self, name: str) -> str:
         """Return a value of the query, ``''`` where it has none."""
@@ -192,7 +166,4 @@ class Call:
         values = list(records_of(await self.request.body(), "application/json"))
         if len(values) != 1:
             raise RefusalError(422, "Send one object at a time.")
-        try:
-            return read(values[0])
-        except BadRecordError as error:
-            raise RefusalError(422, str(error)) from None
+        return read(values[0])

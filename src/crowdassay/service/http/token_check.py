@@ -46,14 +46,8 @@ class TokenCheck:
     """Finds out who sends a request by what comes with it.
 
     Nothing is remembered, so that a token that was taken back, by whatever program, ends at once. Requests that come while the
-    store is being asked share the next question.
-
-    Parameters
-    ----------
-    owner : str or None
-        The token that may do everything; empty where only tokens that were handed out count, None where none is asked for.
-    home : Home
-    rights : Rights
+    store is being asked share the next question. The token of the ``owner`` may do everything; it is empty where only
+    tokens that were handed out count, and None where none is asked for.
     """
 
     def __init__(self, owner: str | None, home: Home, rights: Rights) -> None:
@@ -75,8 +69,14 @@ class TokenCheck:
                 401, "A token is needed, one that is still valid: open the address with ?token=TOKEN, or send Authorization: "
                 "Bearer TOKEN.", {"www-authenticate": "Bearer"},
             )  # fmt: skip
-        if not self._allowed(identity.role, method, path):
-            raise RefusalError(403, f"A token of the role '{identity.role}' may not do this.")
+        role = identity.role
+        allowed = (
+            role == "manage"
+            or (role == "read" and method in READING and path not in self.rights.not_reading)
+            or (role == "label" and (method, first_part(path)) in self.rights.labelling)
+        )
+        if not allowed:
+            raise RefusalError(403, f"A token of the role '{role}' may not do this.")
         return identity, proof
 
     async def identify(self, proof: Proof | None) -> Identity | None:
@@ -91,13 +91,6 @@ class TokenCheck:
         if self._asking is None:
             self._asking = asyncio.create_task(self._ask())
         return await asyncio.shield(future)  # others may wait for the same
-
-    def _allowed(self, role: str, method: str, path: str) -> bool:
-        return (
-            role == "manage"
-            or (role == "read" and method in READING and path not in self.rights.not_reading)
-            or (role == "label" and (method, first_part(path)) in self.rights.labelling)
-        )
 
     async def _ask(self) -> None:
         """Ask the store until nobody waits."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from crowdassay.labels.databases.home import Session, now, shortened
 from crowdassay.service.store.corrections import remove_label
@@ -14,45 +14,24 @@ from crowdassay.service.store.records import Received, Refused, SentLabel
 
 
 class Delivery(NamedTuple):
-    """What a tool says of one of its annotations.
+    """What a tool says of one of its annotations."""
 
-    Attributes
-    ----------
-    key : str
-        Of its label, the same in every delivery.
-    task : str
-        What the annotation is about, by the tool's own number.
-    version : str
-        A text that sorts by how new it is, empty where the tool does not say.
-    label : SentLabel or None
-        Its label, None where it has none (any more).
-    reason : str
-        Why it has none, where the sender should know.
-    """
-
-    key: str
-    task: str
-    version: str
-    label: SentLabel | None
-    reason: str = ""
+    key: str  # of its label, the same in every delivery
+    task: str  # what the annotation is about, by the tool's own number
+    version: str  # a text that sorts by how new it is, empty where the tool does not say
+    label: SentLabel | None  # None where it has none (any more)
+    reason: str = ""  # why it has none, where the sender should know
 
 
 @dataclass
-class AnnotationOutcome:
+class AnnotationOutcome(Received):
     """What became of deliveries: as of labels that are sent, and how many labels were removed."""
 
-    received: Received = field(default_factory=Received)
     removed: int = 0
 
-    def joined(self, other: AnnotationOutcome) -> AnnotationOutcome:
-        """Return what became of these deliveries and of later ones."""
-        one, two = self.received, other.received
-        received = Received(one.added + two.added, one.known + two.known, [*one.refused, *two.refused])
-        return AnnotationOutcome(received, self.removed + other.removed)
-
-    def as_dict(self) -> dict[str, object]:
+    def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {**self.received.as_dict(), "removed": self.removed}
+        return {**super().as_dict(), "removed": self.removed}
 
 
 def take_annotations(
@@ -70,14 +49,14 @@ def take_annotations(
     ...     store = open_store(f"{folder}/job.db")
     ...     first, later = (Delivery("a/1", "7", day, SentLabel("7", "ann", label, "a/1")) for day, label in ["1y", "2n"])
     ...     with store.home.write() as session:
-    ...         [take_annotations(session, store, [one], source="t").received.added for one in (later, first, later)]
+    ...         [take_annotations(session, store, [one], source="t").added for one in (later, first, later)]
     [1, 0, 0]
     """
     done = AnnotationOutcome()
     for index, one in enumerate(deliveries, first):
         seen = session.one("SELECT version, deleted FROM annotations WHERE key_short = ?", (shortened(one.key),))
         if seen is not None and (seen[1] is not None or (one.version and one.version <= seen[0])):
-            done.received.known += 1
+            done.known += 1
             continue
         if _follow(session, store, index, one, done, source):
             _remember(session, one.key, one.task, one.version or ("" if seen is None else seen[0]))
@@ -91,7 +70,7 @@ def delete_annotations(session: Session, keys: Iterable[str], *, source: str) ->
         if remove_label(session, key, source=source):
             done.removed += 1
         else:
-            done.received.known += 1
+            done.known += 1
         _remember(session, key, "", "", deleted=now())
     return done
 
@@ -109,14 +88,12 @@ def _follow(session: Session, store: Store, index: int, one: Delivery, done: Ann
     if stored is not None and moved:
         done.removed += remove_label(session, one.key, source=source)
     if one.label is None:
-        done.received.refuse([Refused(index, one.reason, one.key)] if one.reason else [])
-        done.received.known += not one.reason and stored is None
+        done.refuse([Refused(index, one.reason, one.key)] if one.reason else [])
+        done.known += not one.reason and stored is None
         return True
     # An annotation's own label is replaced whatever the policy is; that of another annotation is a matter of the policy.
     (taken,) = store.take(session, [Batch([(index, one.label)], [], source, replace=stored is not None and not moved)])
-    done.received.added += taken.received.added
-    done.received.known += taken.received.known
-    done.received.refuse(taken.received.refused)
+    done.add(taken.received)
     return not taken.received.refused
 
 

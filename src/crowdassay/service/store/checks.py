@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
+from typing import TypeGuard
+
+from crowdassay.errors import ParameterError
 
 LONGEST_NAME = 10_000  # characters of a name, label or key
 LONGEST_ITEM_TEXT = 100_000  # characters of an item's text or link
@@ -15,8 +18,8 @@ TOKEN_ROLES = ("label", "read", "manage")
 ROLE_WANTED = "Send {role, worker, name, days}: the role is label, read or manage, the others may be left out."
 
 
-class BadRecordError(ValueError):
-    """A record that cannot be taken; the text says why."""
+class BadRecordError(ParameterError):
+    """A record that cannot be taken; the message says why."""
 
 
 def as_name(value: object, role: str, longest: int = LONGEST_NAME) -> str:
@@ -83,7 +86,7 @@ def as_time(value: object, _role: str = "time") -> str:
         if isinstance(value, str):
             moment = datetime.fromisoformat(value)
             moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        elif isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < LAST_SECOND:
+        elif _is_number(value) and 0 <= value < LAST_SECOND:
             moment = datetime.fromtimestamp(value, UTC)
         else:
             raise ValueError
@@ -92,15 +95,19 @@ def as_time(value: object, _role: str = "time") -> str:
         raise BadRecordError("The time must be ISO 8601 text or seconds since 1970.") from None
 
 
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def as_seconds(value: object, _role: str) -> float:
     """Return a duration in seconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_DURATION:
+    if not _is_number(value) or not 0 <= value <= LONGEST_DURATION:
         raise BadRecordError(f"The duration is a number of seconds from 0 to {LONGEST_DURATION:,}.")
     return float(value)
 
 
 def as_days(value: object, _role: str) -> float:
     """Return for how many days a token is valid."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= LONGEST_VALID:
+    if not _is_number(value) or not 0 < value <= LONGEST_VALID:
         raise BadRecordError(f"The days are a number above 0 and up to {LONGEST_VALID:,}.")
     return float(value)

@@ -8,8 +8,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from crowdassay.errors import DataError, FileError
-from crowdassay.labels.databases.home import Home, PostgresHome, Session, SqliteHome, shortened
+from crowdassay.labels.databases.home import PostgresHome, Session, SqliteHome, shortened
 from crowdassay.service.store.open import find_home, known_store, migrate
+from crowdassay.service.store.records import number
 
 # Their rows have a number, seq.
 NUMBERED_TABLES = (
@@ -62,7 +63,9 @@ def copy(source: str, target: str) -> dict[str, int]:
             counts = {name: _copy_table(old, new, name) for name in STORE_TABLES}
             settings = old.rows("SELECT name, value FROM crowdassay_meta WHERE name <> 'schema'")  # the fixed classes
             new.run_many("INSERT INTO crowdassay_meta VALUES (?, ?)", settings)
-            _number_on(home, new)
+            for name in NUMBERED_TABLES if isinstance(home, PostgresHome) else ():  # SQLite numbers on by itself
+                last = f"(SELECT COALESCE(MAX(seq), 0) + 1 FROM {name})"  # noqa: S608 - names of this module
+                new.one(f"SELECT setval(pg_get_serial_sequence('{name}', 'seq'), {last}, false)")
     finally:
         origin.close()
         home.close()
@@ -70,7 +73,7 @@ def copy(source: str, target: str) -> dict[str, int]:
 
 
 def check(place: str) -> dict[str, int]:
-    """Look whether a store is whole; return how many rows each table has, and raise `DataError` if it is damaged."""
+    """Return how many rows each table of a store has; raise `DataError` if the store is damaged."""
     home = known_store(place)
     try:
         with home.read() as session:
@@ -79,8 +82,7 @@ def check(place: str) -> dict[str, int]:
             for key_short, key in session.rows("SELECT key_short, key FROM labels"):
                 if bytes(key_short) != shortened(key):
                     raise DataError(f"The store {home.name} is damaged: the index does not fit the label '{key[:80]}'.")
-            rows = {name: session.one(f"SELECT COUNT(*) FROM {name}") for name in STORE_TABLES}  # noqa: S608
-            return {name: int(row[0]) for name, row in rows.items() if row is not None}
+            return {name: number(session, f"SELECT COUNT(*) FROM {name}") for name in STORE_TABLES}  # noqa: S608
     except sqlite3.DatabaseError as error:
         raise DataError(f"The store {home.name} is damaged ({error}); restore a backup.") from None
     finally:
@@ -97,14 +99,6 @@ def _copy_table(old: Session, new: Session, name: str) -> int:
         new.run_many(sql, rows)
         count += len(rows)
     return count
-
-
-def _number_on(home: Home, session: Session) -> None:
-    """Make PostgreSQL give numbers after those that were copied; SQLite does so by itself."""
-    if isinstance(home, PostgresHome):
-        for name in NUMBERED_TABLES:
-            last = f"(SELECT COALESCE(MAX(seq), 0) + 1 FROM {name})"  # noqa: S608 - names of this module
-            session.one(f"SELECT setval(pg_get_serial_sequence('{name}', 'seq'), {last}, false)")
 
 
 def _remove(path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from crowdassay.labels.databases.home import Session, now
-from crowdassay.service.store.records import FIT_STATES, FitRun, insert, newest, select
+from crowdassay.service.store.records import FIT_STATES, FitRun, find, insert, select
 
 WAITING, RUNNING, DONE, FAILED, CANCELLED, CUT_OFF = FIT_STATES
 
@@ -16,13 +16,15 @@ WAITING, RUNNING, DONE, FAILED, CANCELLED, CUT_OFF = FIT_STATES
 def ask_fit(session: Session, reason: str) -> FitRun:
     """Store that a fit is wanted."""
     insert(session, FitRun, state=WAITING, reason=reason, started=now(), upto=0)
-    return _stored_fit(session, newest(session, FitRun))
+    (asked,) = select(session, FitRun, "ORDER BY seq DESC LIMIT 1")
+    return asked
 
 
 def start_fit(session: Session, number: int, upto: int) -> FitRun:
     """Store that a fit begins, of all labels up to a number."""
     session.run("UPDATE fits SET state = ?, started = ?, upto = ? WHERE seq = ?", (RUNNING, now(), upto, number))
-    return _stored_fit(session, number)
+    (begun,) = select(session, FitRun, "WHERE seq = ?", (number,))
+    return begun
 
 
 def end_fit(session: Session, number: int, state: str, message: str | None, parts: Mapping[str, bytes] | None = None) -> None:
@@ -46,14 +48,7 @@ def list_fits(session: Session, limit: int) -> list[FitRun]:
 
 def find_fit(session: Session, number: int) -> FitRun | None:
     """Return a fit by its number."""
-    found = select(session, FitRun, "WHERE seq = ?", (number,))
-    return found[0] if found else None
-
-
-def _stored_fit(session: Session, number: int) -> FitRun:
-    fit = find_fit(session, number)
-    assert fit is not None
-    return fit
+    return find(session, FitRun, "WHERE seq = ?", (number,))
 
 
 def last_parts(session: Session) -> tuple[FitRun, dict[str, bytes]] | None:

@@ -8,13 +8,11 @@ from typing import Any
 
 from crowdassay.labels.databases.home import Row, Session, shortened
 from crowdassay.service.store.checks import FIRST_ROUND
-from crowdassay.service.store.records import Received, Refused, SentLabel, StoredLabel, newest, select
+from crowdassay.service.store.records import Received, Refused, SentLabel, StoredLabel, find, newest, number, select
 
 VALUES_IN_A_QUERY = 500
 LABELS_READ_AT_A_TIME = 20_000
-MADE = (
-    "~"  # how keys begin that are made; of those that are given none does, so that nobody can take the key of another's label
-)
+MADE = "~"  # how keys begin that are made; none that is given does, so that nobody can take the key of another's label
 
 
 def find_earlier(session: Session, sent: Iterable[SentLabel]) -> EarlierLabels:
@@ -38,8 +36,7 @@ def labelled_by(session: Session, worker: str, items: Iterable[str]) -> set[str]
 
 def find_label(session: Session, key: str) -> StoredLabel | None:
     """Return the label with a key, None without any."""
-    found = select(session, StoredLabel, "WHERE key_short = ?", (shortened(key),))
-    return found[0] if found else None
+    return find(session, StoredLabel, "WHERE key_short = ?", (shortened(key),))
 
 
 def find_place(session: Session, after: str) -> int:
@@ -51,9 +48,9 @@ def find_place(session: Session, after: str) -> int:
         return 0
     if (label := find_label(session, after)) is not None:
         return label.seq
-    number = after.removeprefix(MADE)
-    if number.isascii() and number.isdigit() and len(number) < 19:
-        return int(number)
+    digits = after.removeprefix(MADE)
+    if digits.isascii() and digits.isdigit() and len(digits) < 19:
+        return int(digits)
     raise KeyError(after)
 
 
@@ -86,16 +83,12 @@ def labels_since(session: Session, seq: int, upto: int | None = None) -> Iterato
 
 def count_labels(session: Session) -> tuple[int, int]:
     """Return the number of labels and the number of the last one."""
-    counts = session.one("SELECT COUNT(*) FROM labels")
-    assert counts is not None
-    return int(counts[0]), last_seq(session)
+    return number(session, "SELECT COUNT(*) FROM labels"), last_seq(session)
 
 
 def last_seq(session: Session) -> int:
     """Return the number of the last label, also of one that was removed; 0 without any. No number is given twice."""
-    removed = session.one("SELECT COALESCE(MAX(label), 0) FROM corrections")
-    assert removed is not None
-    return max(newest(session, StoredLabel), int(removed[0]))
+    return max(newest(session, StoredLabel), number(session, "SELECT COALESCE(MAX(label), 0) FROM corrections"))
 
 
 def count_by_worker(session: Session) -> dict[str, int]:
@@ -155,42 +148,36 @@ def decide(sent: Sequence[tuple[int, SentLabel]], earlier: EarlierLabels, repeat
     keep both, keep the first, keep the last (by time where both have one), or refuse. A key never stands for two labels.
     """
     outcome = BatchOutcome()
+    received = outcome.received
     for index, one in sent:
-        _decide_one(index, one, earlier, repeats, outcome)
+        before = earlier.by_pair.get((one.item, one.worker), [])
+        if (same := earlier.find(one)) is not None:
+            if (same.item, same.worker) != (one.item, one.worker):
+                reason = f"The key is that of another label (item '{same.item[:80]}', worker '{same.worker[:80]}')."
+                received.refused.append(Refused(index, reason, one.key))
+            elif same.label == one.label:
+                received.known += 1
+            else:
+                _conflict(index, one, same, repeats, outcome, keyed=True)
+        elif one.key is None and one.round is None and any(old.label == one.label for old in before):
+            received.known += 1
+        elif before and repeats != "keep":
+            if before[-1].label == one.label:
+                received.known += 1
+            else:
+                _conflict(index, one, before[-1], repeats, outcome, keyed=False)
+        else:
+            turn = one.round or max((old.round for old in before), default=FIRST_ROUND - 1) + 1
+            made = made_key(one.item, one.worker, turn)
+            if one.key is not None and one.key.startswith(MADE) and one.key != made:
+                reason = f"Keys that begin with {MADE} are made for labels without one; give another."
+                received.refused.append(Refused(index, reason, one.key))
+                continue
+            new = StoredLabel(one.key or made, one.item, one.worker, one.label, turn, one.time, one.duration)
+            earlier.add(new)
+            outcome.insert.append(new)
+            received.added += 1
     return outcome
-
-
-def _decide_one(index: int, one: SentLabel, earlier: EarlierLabels, repeats: str, outcome: BatchOutcome) -> None:
-    before = earlier.by_pair.get((one.item, one.worker), [])
-    if (same := earlier.find(one)) is not None:
-        if (same.item, same.worker) != (one.item, one.worker):
-            reason = f"The key is that of another label (item '{same.item[:80]}', worker '{same.worker[:80]}')."
-            outcome.received.refused.append(Refused(index, reason, one.key))
-        elif same.label == one.label:
-            outcome.received.known += 1
-        else:
-            _conflict(index, one, same, repeats, outcome, keyed=True)
-        return
-    if one.key is None and one.round is None and any(old.label == one.label for old in before):
-        outcome.received.known += 1
-    elif before and repeats != "keep":
-        last = before[-1]
-        if last.label == one.label:
-            outcome.received.known += 1
-        else:
-            _conflict(index, one, last, repeats, outcome, keyed=False)
-    else:
-        turn = one.round or max((old.round for old in before), default=FIRST_ROUND - 1) + 1
-        made = made_key(one.item, one.worker, turn)
-        if one.key is not None and one.key.startswith(MADE) and one.key != made:
-            reason = f"Keys that begin with {MADE} are made for labels without one; give another."
-            outcome.received.refused.append(Refused(index, reason, one.key))
-            return
-        key = one.key or made
-        new = StoredLabel(key, one.item, one.worker, one.label, turn, one.time, one.duration)
-        earlier.add(new)
-        outcome.insert.append(new)
-        outcome.received.added += 1
 
 
 def made_key(item: str, worker: str, turn: int) -> str:

@@ -12,18 +12,10 @@ from crowdassay.errors import DataError
 from crowdassay.labels.databases.home import Session
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.values import as_text, counted
-from crowdassay.service.store.classes import fixed_classes, not_among
 from crowdassay.service.store.history import log
 from crowdassay.service.store.open import Batch, Store
-from crowdassay.service.store.records import (
-    Received,
-    Refused,
-    Truth,
-    read_all,
-    read_item,
-    read_label,
-)
-from crowdassay.service.store.truths import add_items, add_truths
+from crowdassay.service.store.records import Received, Refused, Truth, read_all, read_item, read_label
+from crowdassay.service.store.truths import add_items, add_truths, fixed_classes, not_among
 
 LABELS_LOADED_AT_A_TIME = 20_000
 LINK_STARTS = ("http://", "https://")
@@ -49,9 +41,9 @@ def load(session: Session, store: Store, labels: Labels, *, source: str, name: s
     A label that follows no rule of the store, such as one of another class than the fixed ones, refuses the file. One that is
     stored already is known, so that a file can be loaded again.
     """
-    classes = fixed_classes(session)
-    for given in labels.class_names:
-        if (why := not_among(classes, given)) is not None:
+    fixed, classes = fixed_classes(session), labels.class_names
+    for given in classes:
+        if (why := not_among(fixed, given)) is not None:
             raise DataError(f"Nothing of '{name}' was loaded. {why}")
     received, rows, first = Received(), label_rows(labels), 0
     while block := list(islice(rows, LABELS_LOADED_AT_A_TIME)):
@@ -61,13 +53,13 @@ def load(session: Session, store: Store, labels: Labels, *, source: str, name: s
         done = outcome.received
         if store.repeats == "error":
             _refuse(done.refused, name)
-        received.added, received.known = received.added + done.added, received.known + done.known
-        received.refuse(done.refused)
+        received.add(done)
         first += len(block)
-    texts, truths = list(_texts(labels)), list(_truths(labels))
-    good_items, bad = read_all(texts, read_item)
+    good_items, bad = read_all(_texts(labels), read_item)
     _refuse(bad, name)
     items = add_items(session, good_items)
+    names = as_text(labels.items).to_pylist()
+    truths = [Truth(names[place], classes[labels.gold[place]]) for place in (labels.gold >= 0).nonzero()[0]]
     known = add_truths(session, list(enumerate(truths)), source=source)
     _refuse(known.refused, name)
     log(session, source, "file loaded", file=name, labels=received.added)
@@ -90,12 +82,6 @@ def _texts(labels: Labels) -> Iterator[dict[str, str]]:
         for item, text in zip(as_text(labels.items).to_pylist(), as_text(labels.item_text).to_pylist(), strict=True):
             if text is not None and text.strip():
                 yield {"item": item, "link" if text.lower().startswith(LINK_STARTS) else "text": text}
-
-
-def _truths(labels: Labels) -> Iterator[Truth]:
-    items, classes = as_text(labels.items).to_pylist(), labels.class_names
-    for place in (labels.gold >= 0).nonzero()[0]:
-        yield Truth(items[place], classes[labels.gold[place]])
 
 
 def _refuse(refused: Sequence[Refused], name: str) -> None:

@@ -4,33 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from crowdassay.labels.databases.home import Session, digest, now
-
-SETTLED, DISPUTED, REOPENED = NOTICE_KINDS = ("settled", "disputed", "reopened")
-NOTICE_COLUMNS = ("item", "kind", "label", "probability", "n_labels", "basis", "added", "event", "event_id")
-
-
-class Notice(NamedTuple):
-    """What is to be told of an item; ``event`` rises with every change, ``event_id`` is the same however often it is sent."""
-
-    item: str
-    kind: str
-    label: str | None
-    probability: float
-    n_labels: int
-    basis: str
-    added: str = ""
-    event: int = 0
-    event_id: str = ""
-
-    def as_dict(self) -> dict[str, str | int | float | None]:
-        """Return the event as it is sent."""
-        return {
-            "id": self.event_id, "type": f"item.{self.kind}", "time": self.added, "item": self.item, "label": self.label,
-            "probability": round(self.probability, 6), "n_labels": self.n_labels, "basis": self.basis,
-        }  # fmt: skip
+from crowdassay.service.store.records import Notice, insert_many, number, select
 
 
 def told_last(session: Session) -> dict[str, tuple[str, str | None]]:
@@ -40,30 +16,24 @@ def told_last(session: Session) -> dict[str, tuple[str, str | None]]:
 
 def put_notices(session: Session, notices: Sequence[Notice]) -> None:
     """Store what is to be told; it takes the place of what was not told yet of the same items."""
-    row = session.one("SELECT COALESCE(MAX(event), 0) FROM notices")
-    assert row is not None
-    stamp, columns = now(), ("item_hash", *NOTICE_COLUMNS, "sent")
-    rows = [
-        (digest(one.item), *one[: NOTICE_COLUMNS.index("added")], stamp, row[0] + place, f"evt_{secrets.token_hex(12)}", None)
-        for place, one in enumerate(notices, 1)
+    stamp, columns = now(), ("item_hash", *Notice._fields, "sent")
+    stamped = [
+        one._replace(added=stamp, event=event, event_id=f"evt_{secrets.token_hex(12)}")
+        for event, one in enumerate(notices, number(session, "SELECT COALESCE(MAX(event), 0) + 1 FROM notices"))
     ]
     fresh = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
-    marks = ", ".join("?" * len(columns))
-    sql = f"INSERT INTO notices ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT (item_hash) DO UPDATE SET {fresh}"  # noqa: S608
-    session.run_many(sql, rows)
+    conflict = f"ON CONFLICT (item_hash) DO UPDATE SET {fresh}"
+    insert_many(session, Notice, columns, [(digest(one.item), *one, None) for one in stamped], conflict)
 
 
 def waiting_notices(session: Session, limit: int) -> list[Notice]:
     """Return what is to be told, in order."""
-    sql = f"SELECT {', '.join(NOTICE_COLUMNS)} FROM notices WHERE sent IS NULL ORDER BY event LIMIT ?"  # noqa: S608
-    return [Notice(*row) for row in session.rows(sql, (limit,))]
+    return select(session, Notice, "WHERE sent IS NULL ORDER BY event LIMIT ?", (limit,))
 
 
 def count_waiting(session: Session) -> int:
     """Return of how many items others are still to be told."""
-    row = session.one("SELECT COUNT(*) FROM notices WHERE sent IS NULL")
-    assert row is not None
-    return int(row[0])
+    return number(session, "SELECT COUNT(*) FROM notices WHERE sent IS NULL")
 
 
 def mark_sent(session: Session, notices: Sequence[Notice]) -> None:

@@ -21,11 +21,11 @@ from crowdassay.labels.databases.home import (
     shortened,
 )
 from crowdassay.read_options import REPEAT_POLICIES
-from crowdassay.service.store.classes import fixed_classes, not_among
 from crowdassay.service.store.corrections import note_correction
 from crowdassay.service.store.history import log
 from crowdassay.service.store.labels import BatchOutcome, decide, find_earlier, last_seq
 from crowdassay.service.store.records import Received, Refused, SentLabel, StoredLabel, insert_many, read_all, read_label
+from crowdassay.service.store.truths import fixed_classes, not_among
 
 STORED_COLUMNS = ("seq", "key_short", "key", "item", "worker", "round", "label", "time", "duration", "added", "source")
 OF_A_FILE = ("?table=", "&table=", "?query=", "&query=")  # parts of an address that name a table of somebody else's
@@ -87,20 +87,11 @@ class Store:
                 one.seq = last  # a later batch of this transaction may replace it
             rows = [
                 (
-                    one.seq,
-                    shortened(one.key),
-                    one.key,
-                    one.item,
-                    one.worker,
-                    one.round,
-                    one.label,
-                    one.time,
-                    one.duration,
-                    stamp,
-                    batch.source,
+                    one.seq, shortened(one.key), one.key, one.item, one.worker, one.round, one.label, one.time, one.duration,
+                    stamp, batch.source,
                 )
                 for one in outcome.insert
-            ]
+            ]  # fmt: skip
             insert_many(session, StoredLabel, STORED_COLUMNS, rows)
             for new, was in outcome.change:
                 values = (new.label, new.time, new.duration, new.seq)

@@ -32,28 +32,17 @@ R = TypeVar("R")
 Check = Callable[[object, str], str | int | float]
 ITEM_STANDINGS = ("open", "settled", "tied", "unidentifiable", "known")
 CORRECTIONS = ("replaced", "removed", "erased")
+SETTLED, DISPUTED, REOPENED = NOTICE_KINDS = ("settled", "disputed", "reopened")
 FIT_STATES = ("waiting", "running", "done", "failed", "cancelled", "interrupted")
 
 
 class Field(NamedTuple):
-    """What else is declared of a field of a record.
+    """What else is declared of a field of a record."""
 
-    Attributes
-    ----------
-    check : callable
-        Takes what a client sent, and the field's name; returns the value to keep, or raises `BadRecordError`.
-    about : str
-        A sentence for the OpenAPI document.
-    column : str
-        The column of the store, where it has another name than the field.
-    values : tuple of str
-        All that it can be, where these are few.
-    """
-
-    check: Check = as_name
-    about: str = ""
-    column: str = ""
-    values: tuple[str, ...] = ()
+    check: Check = as_name  # of a client's value and the field's name: returns what to keep, or raises `BadRecordError`
+    about: str = ""  # a sentence for the OpenAPI document
+    column: str = ""  # of the store, where it has another name than the field
+    values: tuple[str, ...] = ()  # all that it can be, where these are few
 
 
 class SentLabel(NamedTuple):
@@ -150,23 +139,12 @@ class ItemDecision(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """What became of a stored label that others may have read; one row stands for all labels of a worker who was erased.
-
-    Attributes
-    ----------
-    id : int
-    label : int
-        The number of the label; of one that was erased, the last number that was given until then.
-    item : str
-    worker : str or None
-        None once the worker was erased.
-    kind : {'replaced', 'removed', 'erased'}
-    """
+    """What became of a stored label that others may have read; one row stands for all labels of a worker who was erased."""
 
     id: Annotated[int, Field(column="seq")]
-    label: int
+    label: int  # its number; for a worker who was erased, the last number that was given until then
     item: str
-    worker: str | None
+    worker: str | None  # None once the worker was erased
     kind: Annotated[str, Field(values=CORRECTIONS)]
 
 
@@ -208,6 +186,27 @@ class WorkerRow(NamedTuple):
     advice: str = ""
 
 
+class Notice(NamedTuple):
+    """What is to be told of an item; ``event`` rises with every change, ``event_id`` is the same however often it is sent."""
+
+    item: str
+    kind: Annotated[str, Field(values=NOTICE_KINDS)]
+    label: str | None
+    probability: float
+    n_labels: int
+    basis: str
+    added: str = ""
+    event: int = 0
+    event_id: str = ""
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Return the event as it is sent."""
+        return {
+            "id": self.event_id, "type": f"item.{self.kind}", "time": self.added, "item": self.item, "label": self.label,
+            "probability": round(self.probability, 6), "n_labels": self.n_labels, "basis": self.basis,
+        }  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """What was not taken, and why: ``index`` is its place in what was sent, from 0."""
@@ -224,25 +223,21 @@ class Refused:
 
 @dataclass
 class Received:
-    """What became of records that were sent.
+    """What became of records that were sent."""
 
-    Attributes
-    ----------
-    added, known : int
-        Records that were stored (also in the place of others), and records that were stored already.
-    refused : list of Refused
-    changed : list of str
-        Items that are not as they were.
-    """
-
-    added: int = 0
-    known: int = 0
+    added: int = 0  # stored, also in the place of others
+    known: int = 0  # stored already
     refused: list[Refused] = field(default_factory=list)
-    changed: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)  # items that are not as they were
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {"added": self.added, "known": self.known, "refused": [one.as_dict() for one in self.refused]}
+
+    def add(self, later: Received) -> None:
+        """Count what became of records that were sent later, too."""
+        self.added, self.known = self.added + later.added, self.known + later.known
+        self.refused += later.refused
 
     def refuse(self, more: Iterable[Refused]) -> Received:
         """Add records that were refused elsewhere, in the order in which all were sent; return this."""
@@ -355,7 +350,7 @@ def read_all(
         try:
             good.append((index, read(value)))
         except BadRecordError as error:
-            bad.append(Refused(index, str(error)))
+            bad.append(Refused(index, error.message))
     return good, bad
 
 
@@ -368,6 +363,7 @@ TABLE_OF: dict[type, str] = {
     Correction: "corrections",
     FitRun: "fits",
     HandedOutToken: "tokens",
+    Notice: "notices",
 }
 COLUMNS_OF = {record: ", ".join(more.column or name for name, (_, more, _) in fields_of(record).items()) for record in TABLE_OF}
 
@@ -378,20 +374,32 @@ def select(session: Session, record: type[R], rest: str, values: Sequence[Any] =
     return [record(*row) for row in session.rows(sql, values)]
 
 
+def find(session: Session, record: type[R], rest: str, values: Sequence[Any] = ()) -> R | None:
+    """Return the first record that `select` finds, None without any."""
+    return next(iter(select(session, record, rest, values)), None)
+
+
 def insert(session: Session, record: type, **values: object) -> None:
     """Add a row to the table of a record; values go by the names of columns."""
     insert_many(session, record, tuple(values), [tuple(values.values())])
 
 
-def insert_many(session: Session, record: type, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Add rows to the table of a record."""
+def insert_many(
+    session: Session, record: type, columns: Sequence[str], rows: Iterable[Sequence[Any]], conflict: str = ""
+) -> None:
+    """Add rows to the table of a record; ``conflict`` is the SQL that says what becomes of those that are there already."""
     marks = ", ".join("?" * len(columns))
-    sql = f"INSERT INTO {TABLE_OF[record]} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - names of this module
+    sql = f"INSERT INTO {TABLE_OF[record]} ({', '.join(columns)}) VALUES ({marks}) {conflict}"  # noqa: S608 - names of this module
     session.run_many(sql, rows)
 
 
 def newest(session: Session, record: type) -> int:
     """Return the number of the last row in the table of a record, 0 without any; under the lock of a writer, its own."""
-    row = session.one(f"SELECT COALESCE(MAX(seq), 0) FROM {TABLE_OF[record]}")  # noqa: S608 - names of this module
+    return number(session, f"SELECT COALESCE(MAX(seq), 0) FROM {TABLE_OF[record]}")  # noqa: S608 - names of this module
+
+
+def number(session: Session, sql: str) -> int:
+    """Return the whole number that a query finds, such as a count."""
+    row = session.one(sql)
     assert row is not None
     return int(row[0])

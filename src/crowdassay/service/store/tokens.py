@@ -10,7 +10,7 @@ from typing import Any
 
 from crowdassay.labels.databases.home import Session, digest, now
 from crowdassay.service.store.history import log
-from crowdassay.service.store.records import HandedOutToken, NewToken, insert, newest, select
+from crowdassay.service.store.records import HandedOutToken, NewToken, find, insert, select
 
 SESSION_DAYS = 7  # after which a page asks for its token again
 
@@ -40,7 +40,7 @@ def hand_out(session: Session, wanted: NewToken, *, source: str) -> tuple[Handed
         session, HandedOutToken, token_hash=digest(token), role=wanted.role, worker=wanted.worker,
         name=wanted.name or wanted.worker or "", added=now(), expires=end,
     )  # fmt: skip
-    (made,) = select(session, HandedOutToken, "WHERE seq = ?", (newest(session, HandedOutToken),))
+    (made,) = select(session, HandedOutToken, "ORDER BY seq DESC LIMIT 1")
     log(session, source, "token handed out", token=made.id, role=made.role, name=made.name, expires=made.expires)
     return made, token
 
@@ -89,11 +89,8 @@ def list_tokens(session: Session) -> list[HandedOutToken]:
 
 def _identity(session: Session, which: str, values: Sequence[Any]) -> Identity | None:
     valid = f"WHERE {which} AND revoked IS NULL AND (expires IS NULL OR expires > ?)"
-    found = select(session, HandedOutToken, valid, (*values, now()))
-    if not found:
-        return None
-    one = found[0]
-    return Identity(one.role, one.worker, name_of(one), one.id, one.expires)
+    one = find(session, HandedOutToken, valid, (*values, now()))
+    return None if one is None else Identity(one.role, one.worker, name_of(one), one.id, one.expires)
 
 
 def name_of(token: HandedOutToken) -> str:

@@ -1,12 +1,13 @@
-"""What people know: items with their text and link, truths, and decisions on disputed items."""
+"""What people know: items with their text and link, truths, decisions on disputed items, and the classes that are fixed."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from crowdassay.errors import ParameterError
 from crowdassay.labels.databases.home import Session, digest, now
-from crowdassay.service.store.classes import fixed_classes, not_among
+from crowdassay.labels.values import no_such
 from crowdassay.service.store.history import log
 from crowdassay.service.store.records import (
     ItemDecision,
@@ -15,6 +16,7 @@ from crowdassay.service.store.records import (
     Refused,
     StoredTruth,
     Truth,
+    find,
     insert,
     newest,
     select,
@@ -41,8 +43,7 @@ def add_items(session: Session, sent: Sequence[tuple[int, NewItem]]) -> Received
 
 def find_item(session: Session, item: str) -> NewItem | None:
     """Return an item that was added by itself, None for one that is known by its labels only."""
-    found = select(session, NewItem, "WHERE item_hash = ?", (digest(item),))
-    return found[0] if found else None
+    return find(session, NewItem, "WHERE item_hash = ?", (digest(item),))
 
 
 def item_names(session: Session) -> list[str]:
@@ -91,8 +92,7 @@ def list_truths(session: Session, after: int, limit: int) -> list[StoredTruth]:
 
 def find_truth(session: Session, item: str) -> Truth | None:
     """Return the truth of an item, None where nobody knows it."""
-    found = select(session, Truth, "WHERE item_hash = ?", (digest(item),))
-    return found[0] if found else None
+    return find(session, Truth, "WHERE item_hash = ?", (digest(item),))
 
 
 def decide_item(session: Session, item: str, label: str, *, source: str) -> int:
@@ -107,12 +107,12 @@ def decide_item(session: Session, item: str, label: str, *, source: str) -> int:
 
 def undo_decision(session: Session, number: int, *, source: str) -> str | None:
     """Take a decision back; return its item, None where there is no such decision that stands."""
-    standing = select(session, ItemDecision, "WHERE seq = ? AND undone IS NULL", (number,))
-    if not standing:
+    standing = find(session, ItemDecision, "WHERE seq = ? AND undone IS NULL", (number,))
+    if standing is None:
         return None
     session.run("UPDATE decisions SET undone = ? WHERE seq = ?", (now(), number))
-    log(session, source, "decision undone", item=standing[0].item, decision=number)
-    return standing[0].item
+    log(session, source, "decision undone", item=standing.item, decision=number)
+    return standing.item
 
 
 def list_decisions(session: Session, limit: int) -> list[ItemDecision]:
@@ -130,8 +130,40 @@ def known_classes(session: Session) -> dict[str, tuple[str, str]]:
 
 def known_class(session: Session, item: str) -> tuple[str, str] | None:
     """Return the label of one item and where it is from, None where nobody knows."""
-    decided = select(session, ItemDecision, "WHERE item = ? AND undone IS NULL ORDER BY seq DESC LIMIT 1", (item,))
-    if decided:
-        return decided[0].label, "decision"
+    decided = find(session, ItemDecision, "WHERE item = ? AND undone IS NULL ORDER BY seq DESC LIMIT 1", (item,))
+    if decided is not None:
+        return decided.label, "decision"
     truth = find_truth(session, item)
     return None if truth is None else (truth.label, "truth")
+
+
+def fixed_classes(session: Session) -> tuple[str, ...]:
+    """Return the classes that the owner has fixed, in their order; none where any class may be given."""
+    row = session.one("SELECT value FROM crowdassay_meta WHERE name = 'classes'")
+    return () if row is None else tuple(json.loads(row[0]))
+
+
+def fix_classes(session: Session, classes: Sequence[str], *, source: str) -> None:
+    """Fix the classes, or let any be given again (none); refused while labels or truths of other classes are stored."""
+    if len(set(classes)) != len(classes) or len(classes) == 1:
+        raise ParameterError("Name two classes or more, each once; none lets any class be given.")
+    given = ", ".join("?" * len(classes))
+    for table in ("labels", "truths") if classes else ():
+        other = session.one(f"SELECT label, item FROM {table} WHERE label NOT IN ({given}) LIMIT 1", classes)  # noqa: S608
+        if other is not None:
+            raise ParameterError(f"A label '{other[0][:80]}' is stored, of item '{other[1][:80]}'; name its class, too.")
+    session.run("DELETE FROM crowdassay_meta WHERE name = 'classes'")
+    if classes:
+        session.run("INSERT INTO crowdassay_meta VALUES ('classes', ?)", (json.dumps(list(classes), ensure_ascii=False),))
+    log(session, source, "classes fixed", classes=list(classes))
+
+
+def not_among(classes: Sequence[str], label: str) -> str | None:
+    """Return why a label is not taken, None if it is.
+
+    >>> not_among(("duck", "goose"), "dukc")
+    "There is no class 'dukc'; did you mean 'duck'? The classes are duck, goose."
+    >>> not_among((), "dukc"), not_among(("duck", "goose"), "duck")
+    (None, None)
+    """
+    return None if not classes or label in classes else no_such("class", label, classes)

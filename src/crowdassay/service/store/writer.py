@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class NotStoredError(CrowdassayError):
 
 
 @dataclass
-class Asked:
+class WriteRequest:
     """Something to write, and whom to tell: labels, or a function of the session."""
 
     batch: Batch | None
@@ -45,12 +45,12 @@ class Asked:
 class Writer:
     """Writes in the order of arrival; a request is answered only when it is on disk."""
 
-    def __init__(self, store: Store, told: Callable[[list[BatchOutcome], int, int], None]) -> None:
-        self.store, self.told = store, told
+    def __init__(self, store: Store, on_commit: Callable[[list[BatchOutcome], int, int], None]) -> None:
+        self.store, self.on_commit = store, on_commit
         self.waiting = 0
         self.commits = 0
         self._ended = False
-        self._queue: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[WriteRequest | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
         self._thread.start()
 
@@ -60,13 +60,13 @@ class Writer:
             raise BusyError("More labels wait to be stored than there is room for; send these again in a moment.")
         self.waiting += len(batch.sent)
         answer: asyncio.Future[Received] = asyncio.get_running_loop().create_future()
-        self._queue.put(Asked(batch, None, answer))
+        self._queue.put(WriteRequest(batch, None, answer))
         return answer
 
     def call(self, function: Callable[[Session], Any]) -> Future[Any]:
         """Ask for a function to be called in a transaction; the future holds its answer."""
         answer: Future[Any] = Future()
-        self._queue.put(Asked(None, function, answer))
+        self._queue.put(WriteRequest(None, function, answer))
         return answer
 
     @property
@@ -84,10 +84,10 @@ class Writer:
             if asked := self._next():
                 self._write(asked)
 
-    def _next(self) -> list[Asked]:
+    def _next(self) -> list[WriteRequest]:
         """Wait for something to write; return it with all that came meanwhile."""
         first = self._queue.get()
-        asked: list[Asked] = []
+        asked: list[WriteRequest] = []
         size = 0
         while True:
             if first is None:
@@ -102,7 +102,7 @@ class Writer:
             except queue.Empty:
                 return asked
 
-    def _write(self, asked: list[Asked]) -> None:
+    def _write(self, asked: list[WriteRequest]) -> None:
         try:
             answers, outcomes, before, after = self._commit(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever asked must be told
@@ -111,15 +111,16 @@ class Writer:
                     self._write([one])
                 return
             self._settle(asked)
-            _tell(asked, [error if isinstance(error, CrowdassayError) else _not_stored(error)])
+            why = f"The database could not store this ({type(error).__name__}); nothing of it was stored, send it again."
+            _tell(asked, [error if isinstance(error, CrowdassayError) else NotStoredError(why)])
             return
         self.commits += 1
         self._settle(asked)
         if outcomes:
-            self.told(outcomes, before, after)
+            self.on_commit(outcomes, before, after)
         _tell(asked, answers)
 
-    def _commit(self, asked: list[Asked]) -> tuple[list[Any], list[BatchOutcome], int, int]:
+    def _commit(self, asked: list[WriteRequest]) -> tuple[list[Any], list[BatchOutcome], int, int]:
         answers: list[Any] = [None] * len(asked)
         with self.store.home.write() as session:
             before = last_seq(session)
@@ -133,26 +134,24 @@ class Writer:
                     answers[place] = one.call(session)
         return answers, outcomes, before, after
 
-    def _settle(self, asked: list[Asked]) -> None:
+    def _settle(self, asked: list[WriteRequest]) -> None:
         self.waiting -= sum(len(one.batch.sent) for one in asked if one.batch is not None)
 
 
-def _tell(asked: list[Asked], answers: list[Any]) -> None:
+def _tell(asked: list[WriteRequest], answers: list[Any]) -> None:
     """Answer everybody; an event loop is woken once for all that wait in it, not once for each."""
     loops: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], Any]]] = {}
     for one, answer in zip(asked, answers, strict=True):
         if isinstance(one.answer, asyncio.Future):
             loops.setdefault(one.answer.get_loop(), []).append((one.answer, answer))
-        elif isinstance(answer, Exception):
-            one.answer.set_exception(answer)
         else:
-            one.answer.set_result(answer)
+            _wake([(one.answer, answer)])
     for loop, waiting in loops.items():
         with suppress(RuntimeError):  # the loop has ended, and nobody waits any more
             loop.call_soon_threadsafe(_wake, waiting)
 
 
-def _wake(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+def _wake(answers: Sequence[tuple[Future[Any] | asyncio.Future[Any], Any]]) -> None:
     for future, answer in answers:
         if future.done():  # whoever asked has gone
             continue
@@ -160,8 +159,3 @@ def _wake(answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
             future.set_exception(answer)
         else:
             future.set_result(answer)
-
-
-def _not_stored(error: Exception) -> NotStoredError:
-    kind = type(error).__name__
-    return NotStoredError(f"The database could not store this ({kind}); nothing of it was stored, send it again.")
