@@ -185,7 +185,9 @@ def test_update(run, answers, tmp_path):
     model, new = tmp_path / "model", tmp_path / "new.csv"
     code, _, _ = run("aggregate", answers / "labels.csv", "--method", "dawid-skene", "--save-model", model, "--quiet")
     assert code == 0
-    new.write_text("item,worker,label\ni5,w3,1\ni5,nobody,0\nfresh,w2,0\n")
+    had = (answers / "labels.csv").read_text()
+    worker = next(f"w{n}" for n in range(1, 100) if f"\ni5,w{n}," not in had)
+    new.write_text(f"item,worker,label\ni5,{worker},1\ni5,nobody,0\nfresh,w2,0\n")
     code, out, _ = run("update", model, new)
     assert code == 0
     assert "Took in 3 labels: judged 2 items again" in out
@@ -197,7 +199,7 @@ def test_update(run, answers, tmp_path):
     assert facts["refit_n_iter"] > 0
     assert facts["labels_since_fit"] == 0
     assert (tmp_path / "out/labels.csv").read_text().count("\n") == 302
-    new.write_text("item,worker,label\ni5,w3,2\n")
+    new.write_text(f"item,worker,label\ni5,{worker},2\n")
     code, _, err = run("update", model, new)
     assert code == 1
     assert "'2'" in err
