@@ -7,6 +7,7 @@ import pytest
 from crowdassay import ManyFacet, read_labels
 from crowdassay.cli.main import COMMANDS, cli
 from crowdassay.errors import FLAGS, RENAMED, VALUES, ColumnError, in_python
+from crowdassay.measurement.ratings import read_ratings
 from crowdassay.read_options import READING_OPTIONS
 
 
@@ -27,7 +28,7 @@ def test_every_option_that_is_renamed_exists_on_both_sides():
     commands = [cli.get_command(None, name) for name in COMMANDS]
     options = {name.removeprefix("--") for command in commands for parameter in command.params for name in parameter.opts}
     assert {*FLAGS, *VALUES} <= options
-    of_reading = {name for read in (read_labels, ManyFacet.fit) for name in inspect.signature(read).parameters}
+    of_reading = {name for read in (read_labels, read_ratings) for name in inspect.signature(read).parameters}
     names = {RENAMED.get(name, name).replace("-", "_") for name in (*FLAGS, *VALUES)}
     assert set(READING_OPTIONS) <= names
     assert {name.replace("_", "-") for name in names - of_reading} <= options  # those of methods and of other commands

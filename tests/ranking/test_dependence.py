@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.special import stdtrit
 
 from crowdassay import BradleyTerry, load_model
 from crowdassay.errors import ColumnError
@@ -142,6 +143,17 @@ def test_intervals_hold_with_three_people_on_a_question():
         place = np.array([int(name[1:]) for name in table["item"].to_pylist()])
         hits += ((table["low"].to_numpy() < score[place]) & (score[place] < table["high"].to_numpy())).tolist()
     assert 0.92 < np.mean(hits) < 0.98
+
+
+def test_few_questions_widen_intervals_by_students_quantile():
+    """W12: the variance is itself estimated, from as many questions as an item was compared in."""
+    pairs, _ = answered(np.random.default_rng(1), questions=60)
+    table = BradleyTerry().fit(pairs).ranking_
+    reach = (table["high"].to_numpy() - table["low"].to_numpy()) / 2 / table["standard_error"].to_numpy()
+    place = [pairs.items.to_pylist().index(name) for name in table["item"].to_pylist()]
+    questions = [len(np.unique(pairs.question[(pairs.left == i) | (pairs.right == i)])) for i in place]
+    assert reach == pytest.approx(stdtrit(np.array(questions) - 1, 0.975))
+    assert (reach > 2).all()
 
 
 def test_where_all_is_independent_clusters_change_little():

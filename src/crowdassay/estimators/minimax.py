@@ -98,7 +98,7 @@ class MinimaxEntropy(Estimator):
     Examples
     --------
     >>> from crowdassay import simulate
-    >>> labels, truth = simulate(np.random.default_rng(0), n_items=50)
+    >>> labels, truth = simulate(np.random.default_rng(0), n_items=50, skill=2.0)
     >>> fitted = MinimaxEntropy().fit(labels)
     >>> bool((fitted.result_.code == truth).mean() > 0.8)
     True

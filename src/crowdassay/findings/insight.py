@@ -30,7 +30,7 @@ from crowdassay.models.assay.constants import default_constants
 from crowdassay.planning.bands import Band, make_bands, told_bands
 from crowdassay.planning.gain import Worth, worth_of
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, NEXT_ANSWERS, Limit, estimate_error, foretell
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, NEXT_ANSWERS, Limit, believe, estimate_error, foretell
 
 EXPECTED_LABELS = 0.05  # expected labels from which a cell is worth a row of the long table
 
@@ -173,7 +173,9 @@ class Insight(ItemInsight, WorkerInsight):
 
     @cached_property
     def _shared_out(self) -> tuple[list[Band], int]:
-        return ([], 0) if self.error is None else make_bands(self.error, self.totals.doubts)
+        if self.error is None or not self.error.unknown:
+            return [], 0
+        return make_bands(self.error, self.totals.doubts, believe(**self._errors))
 
     @property
     def bands(self) -> list[Band]:

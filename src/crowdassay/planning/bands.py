@@ -1,7 +1,8 @@
 """Which labels are surer than which: bands of items, from the surest down, with the share of wrong labels expected in each.
 
 What is expected in the bands adds up to the one estimate of the error (`crowdassay.planning.stop.estimate_error`): it is that
-estimate, shared out among the items by how unsure their labels are.
+estimate, shared out among the items by how unsure their labels are. How much sure labels differ from unsure ones is not known
+either, so that the limits of a band are wider than those of all labels, shared out, would be.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ import numpy as np
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.labels.values import counted
-from crowdassay.planning.stop import DOUBTS, Limit
-from crowdassay.special import expit
+from crowdassay.planning.stop import DOUBTS, LEAST_ERROR, Belief, Limit
+from crowdassay.special import expit, logit
 
 MOST_BANDS = 4
 FEWEST_IN_BAND = 10  # items
 FARTHEST_SHIFT = 60.0  # in logits: beyond it every label is right, or wrong
 SHIFT_HALVINGS = 100  # of the interval that holds the shift, to the last bit
+CHANCE = np.linspace(-2.5, 2.5, 7)  # standard deviations of a normal distribution, in few places
+CHANCE_WEIGHT = np.exp(-(CHANCE**2) / 2) / np.exp(-(CHANCE**2) / 2).sum()
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Band:
     least, most : float
         The probabilities of their labels lie above the first and up to the second.
     error, low, high : float
-        The expected share of wrong labels among them, with the limits of `Limit`: in each band that of all labels, shared out.
+        The share of wrong labels among them that is expected, and between which limits it lies.
     """
 
     items: int
@@ -69,7 +72,7 @@ def share_out(doubts: IntArray, share: float) -> FloatArray:
     return np.asarray(wrong * (total / (wrong @ doubts)))
 
 
-def make_bands(limit: Limit, doubts: IntArray) -> tuple[list[Band], int]:
+def make_bands(limit: Limit, doubts: IntArray, belief: Belief) -> tuple[list[Band], int]:
     """Return bands of about equally many items, the surest first, and how many labels are likely right.
 
     A label is likely right if it is more probably right than wrong even where as many labels are wrong as the upper limit says:
@@ -80,30 +83,30 @@ def make_bands(limit: Limit, doubts: IntArray) -> tuple[list[Band], int]:
     limit : Limit
         The estimated error.
     doubts : ndarray of int, shape (n_levels,)
-        Items whose class is not known, as in `crowdassay.planning.stop.count_doubts`.
+        Items whose class is not known, one at least, as in `crowdassay.planning.stop.count_doubts`.
+    belief : Belief
+        What is believed of them: the error in the limits of each band.
 
-    >>> from crowdassay.planning.stop import count_doubts, estimate_error
+    >>> from crowdassay.planning.stop import believe, count_doubts, estimate_error
     >>> doubt = np.repeat([0.02, 0.1, 0.45], [60, 20, 20])
     >>> doubts = count_doubts(doubt)
-    >>> bands, likely_right = make_bands(estimate_error(100, doubt.sum(), doubts), doubts)
+    >>> known = (100, doubt.sum(), doubts)
+    >>> bands, likely_right = make_bands(estimate_error(*known), doubts, believe(*known))
     >>> [(band.items, round(band.error, 2)) for band in bands], likely_right
     ([(60, 0.02), (20, 0.1), (20, 0.45)], 60)
     """
-    n = int(doubts.sum())
-    if not n:
-        return [], 0
-    wrong = np.array([share_out(doubts, share / limit.unknown) for share in (limit.error, limit.low, limit.high)])
-    likely_right = int(doubts[wrong[2] < 0.5].sum())
+    wrong, worst = (share_out(doubts, share / limit.unknown) for share in (limit.error, limit.high))
+    likely_right = int(doubts[worst < 0.5].sum())
     cuts = _cuts(np.cumsum(doubts))
     place = 1
     while place < len(cuts) - 1:
-        surer, other = (_band(doubts, wrong, cuts[k], cuts[k + 1]) for k in (place - 1, place))
+        surer, other = (_band(doubts, wrong, belief, cuts[k], cuts[k + 1]) for k in (place - 1, place))
         if percent(surer.error) == percent(other.error):
             del cuts[place]
             place = max(place - 1, 1)
         else:
             place += 1
-    return [_band(doubts, wrong, first, end) for first, end in pairwise(cuts)], likely_right
+    return [_band(doubts, wrong, belief, first, end) for first, end in pairwise(cuts)], likely_right
 
 
 def _cuts(below: IntArray) -> list[int]:
@@ -118,14 +121,22 @@ def _cuts(below: IntArray) -> list[int]:
     return [*cuts, len(below)]
 
 
-def _band(doubts: IntArray, wrong: FloatArray, first: int, end: int) -> Band:
-    """Return the band of the levels from ``first`` up to ``end``; ``wrong`` (3, n_levels) is the estimate and its limits."""
+def _band(doubts: IntArray, wrong: FloatArray, belief: Belief, first: int, end: int) -> Band:
+    """Return the band of the levels from ``first`` up to ``end``; ``wrong`` (n_levels,) is what is expected."""
     part = slice(first, end)
     items = int(doubts[part].sum())
-    error, low, high = (wrong[:, part] @ doubts[part] / items).tolist()
+    error = float(wrong[part] @ doubts[part] / items)
+    mean = np.clip(belief.wrong[:, part] @ doubts[part] / items, LEAST_ERROR, 1 - LEAST_ERROR)
+    # The share in so few items lies around the mean as a binomial one does; on the logit scale, where 1 keeps it finite.
+    around = logit(mean)[:, None] + CHANCE / np.sqrt(items * mean * (1 - mean) + 1)[:, None]
+    weight, share = np.outer(belief.weight, CHANCE_WEIGHT).ravel(), expit(around.ravel())
+    order = np.argsort(share, kind="stable")
+    below = np.cumsum(weight[order]) - weight[order] / 2
+    low, high = np.interp([1 - belief.level, belief.level], below, share[order]).tolist()
+    low = 0.0 if low * items < 0.5 else low  # less than half a label is none
     least = 0.0 if end == len(DOUBTS) else _edge(end)
     most = 1.0 if not first else _edge(first)
-    return Band(items, least, most, error, low, high)
+    return Band(items, least, most, error, min(low, error), max(high, error))
 
 
 def _edge(level: int) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.values import counted, listed, shown
@@ -82,12 +82,25 @@ NEXT_PAIRS = TableOf(
 WINS = TableOf("wins", (Column("item", format="name"),))
 
 
+def _reach(model: BradleyTerry, pairs: Pairs) -> FloatArray:
+    """Return how many standard errors the interval of each item's score goes to either side, shape (n_items,).
+
+    A variance that is summed over clusters is itself estimated, from as many as an item was compared in: Student's quantile.
+    """
+    level, codes = 0.5 + model.confidence / 2, model._dependent
+    if model.intervals == "model" or codes is None:
+        return np.full(pairs.n_items, float(ndtri(level)))
+    item = np.concatenate([pairs.left, pairs.right])
+    met = np.unique(np.column_stack([item, np.tile(codes, 2)]), axis=0)[:, 0]
+    return np.asarray(stdtrit(np.maximum(np.bincount(met, minlength=pairs.n_items) - 1, 1), level))
+
+
 def ranking_table(model: BradleyTerry) -> pa.Table:
     """Return a row for each item, best first."""
     pairs, score, covariance = model._fitted(), model.scores_, model._covariance
     n = pairs.n_items
     error = np.sqrt(np.maximum(covariance if covariance.ndim == 1 else np.diag(covariance), 0.0))
-    reach = float(ndtri(0.5 + model.confidence / 2)) * error
+    reach = _reach(model, pairs) * error
     order = np.argsort(-np.round(score, 9), kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(1, n + 1)
