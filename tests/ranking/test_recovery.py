@@ -163,3 +163,15 @@ def test_within_a_part_scores_are_those_of_the_part_alone():
 def test_without_a_prior_parts_are_refused():
     with pytest.raises(DataError, match="never met"):
         BradleyTerry(prior=None).fit(disconnected())
+
+
+def test_comparisons_that_name_no_worker_are_an_average_workers_and_the_fit_ends():
+    """Their reliability is one, so that the scale of the scores is known: shifting it never ended."""
+    pairs, score = draw_pairs(np.random.default_rng(3), n=1500, workers=12, reliability=0.4, bias=0.3)
+    nobody = np.random.default_rng(3).random(pairs.n_pairs) < 0.4
+    model = BradleyTerry().fit(dataclasses.replace(pairs, worker=np.where(nobody, -1, pairs.worker)))
+    assert model.converged_
+    assert model.n_iter_ < 20
+    centred = np.asarray(score) - np.mean(score)
+    assert np.corrcoef(model.scores_, centred)[0, 1] > 0.98
+    assert 0.8 < model.scores_ @ centred / (centred @ centred) < 1.25

@@ -300,7 +300,8 @@ def recentre(
     Reliabilities twice as high and scores half as large predict the same, so that a scale must be chosen: the average worker
     has reliability 1. Left to the populations it would be found in hundreds of steps, and wrongly, since the likeliest scores
     are drawn towards zero and the reliabilities up. With :math:`\bar\rho = 0` as a constraint, its Lagrange multiplier moves
-    the population's centre to :math:`-\sigma_\rho^2 \sum_i s_i^2 / (\tau^2 W)`.
+    the population's centre to :math:`-\sigma_\rho^2 \sum_i s_i^2 / (\tau^2 W)`. Comparisons that name no worker are an average
+    worker's, and choose the scale themselves.
 
     Returns
     -------
@@ -311,7 +312,7 @@ def recentre(
     """
     rows, n_items = problem.rows, problem.rows.n_items
     used = np.flatnonzero(used_workers(rows))
-    if not len(used):
+    if not len(used) or rows.known < len(rows.free):
         return 0.0, 0.0
     before = float(squared_effects(problem)[:, 0].sum())
     shift = float(problem.effects[used, 0].mean())
