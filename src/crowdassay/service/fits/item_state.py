@@ -14,6 +14,7 @@ import numpy as np
 
 from crowdassay.findings.items import STANDINGS, ItemStanding, standing_of
 from crowdassay.labels.record import class_values, decide_classes
+from crowdassay.planning.bands import make_bands
 from crowdassay.planning.stop import DOUBTS, count_doubts, doubt_level, estimate_error
 from crowdassay.service.fits.snapshot import Snapshot, predict_proba
 from crowdassay.service.store.records import ItemRow
@@ -161,23 +162,23 @@ class RunningTotals:
         self._own[item] = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return items by standing, and the expected number of errors with its interval: None where there is no estimate."""
-        return {
-            "standings": dict(zip(STANDINGS, self._counts, strict=True)),
-            "items": sum(self._counts),
-            "expected_errors": self._expected_errors(),
-        }
+        """Return items by standing, the expected number of errors with its interval, and how it is shared out (bands).
 
-    def _expected_errors(self) -> dict[str, float | str | None]:
+        Where there is no estimate, that is None, and there are no bands.
+        """
+        return {"standings": dict(zip(STANDINGS, self._counts, strict=True)), "items": sum(self._counts), **self._errors()}
+
+    def _errors(self) -> dict[str, Any]:
         """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""
         n_items = sum(self._counts)
         why = BEFORE_THE_FIRST_FIT if self._snapshot is None else self._snapshot.facts.get("why_no_error", "")
         if why:
-            return {"value": None, "low": None, "high": None, "why": why}
+            return {"expected_errors": {"value": None, "low": None, "high": None, "why": why}, "bands": []}
         checked = None if self._snapshot is None else self._snapshot.estimator.result_.checked
         found = estimate_error(max(n_items, 1), self._wrong, self._doubts, checked)
         value, low, high = (round(share * n_items, 3) for share in (found.error, found.low, found.high))
-        return {"value": value, "low": low, "high": high, "why": ""}
+        bands = [band.as_dict() for band in make_bands(found, self._doubts)[0]]
+        return {"expected_errors": {"value": value, "low": low, "high": high, "why": ""}, "bands": bands}
 
     def _fitted(self, item: str) -> tuple[int, float | None] | None:
         snapshot = self._snapshot
