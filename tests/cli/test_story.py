@@ -1,6 +1,7 @@
 """What `crowdassay aggregate` prints is one story, in order, said once, with advice that can be followed."""
 
 import csv
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -149,3 +150,17 @@ def test_nothing_is_shown_as_less_than_zero_by_rounding(run, tmp_path):
     pairs = [("a", "b", "a", "j"), ("a", "b", "b", "j"), ("c", "d", "c", "j"), ("c", "d", "d", "k")]
     path = write(tmp_path / "p.csv", pairs, ("left", "right", "winner", "worker"))
     assert "-0.00" not in run("rank", path)[1]
+
+
+def test_pages_name_no_options_of_commands(run, crowd):
+    judges = [(item, f"m{i}", "ab"[(j + (i == j % 5)) % 2]) for j, (item, _) in enumerate(crowd) for i in range(3)]
+    write("v.csv", [*judges, *[(item, "ann", "ab"[j % 2]) for j, (item, _) in enumerate(crowd[:30])]])
+    assert "(--next)" in run("rate", "v.csv", "--people", "ann", "--report", "v.html")[1]
+    write("r.csv", [(f"i{j}", "r", 1 + j % 5) for j in range(10)], ("item", "rater", "score"))
+    assert "raise --max-iter" in run("measure", "r.csv", "--facets", "item,rater", "--report", "r.html")[1]
+    for page, said in (("v.html", "would make the interval about"), ("r.html", "usable but not final.")):
+        with open(page, encoding="utf-8") as stream:
+            text = re.sub(r"<(script|style)\b.*?</\1>", "", stream.read(), flags=re.DOTALL)
+        assert said in text
+        assert "--next" not in text
+        assert "--max-iter" not in text

@@ -62,7 +62,7 @@ def build_report(
         title or f"Report on {labels.report.source}",
         f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
-        notes=overview.worth_knowing([*notes, *insight.notes]),
+        notes=[*notes, *insight.notes],
         cards=overview.cards(insight, against, money),
         charts=Gallery(insight).page(against),
         template="report.html",
