@@ -119,6 +119,13 @@ def test_labels_that_all_say_the_same_do_not_agree_as_if_by_chance(run, tmp_path
     assert "Hardest items" not in out
 
 
+def test_a_page_has_no_section_without_anything_in_it(run, tmp_path):
+    path = write(tmp_path / "labels.csv", [(f"i{j}", f"w{i}", "a") for j in range(20) for i in range(3)])
+    run("aggregate", path, "--report", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert [part for part in ("next", "cost", "workers", "items") if f'<section id="{part}">' in page] == ["next", "workers"]
+
+
 def test_counts_of_agreement_are_readable():
     generator = np.random.default_rng(0)
     said = np.tile((np.arange(1500) % 2)[:, None], 4)

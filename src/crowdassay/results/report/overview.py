@@ -25,7 +25,7 @@ IN_BRACKETS, COMMAND_OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compil
 def cards(insight: Insight, against: Against | None, money: Money | None = None) -> list[dict[str, str]]:
     """Return a question, a figure, a tone and a sentence for each card."""
     money = money or count_money(insight)
-    tone = "bad" if money.chance else ""
+    tone = "bad" if money.chance and money.open_items else ""
     cost = card("What will it cost?", headline(money), " ".join(worth_knowing([advice(money), missing_prices(money)])), tone)
     four = [_known(insight), _wrong(insight, against), _attention(insight), cost]
     gold_warning = insight.record.gold_warning
