@@ -156,7 +156,8 @@ def test_ratings_that_determine_nothing_are_not_called_usable(run, tmp_path):
 def test_nothing_is_shown_as_less_than_zero_by_rounding(run, tmp_path):
     pairs = [("a", "b", "a", "j"), ("a", "b", "b", "j"), ("c", "d", "c", "j"), ("c", "d", "d", "k")]
     path = write(tmp_path / "p.csv", pairs, ("left", "right", "winner", "worker"))
-    assert "-0.00" not in run("rank", path)[1]
+    assert "-0.00" not in run("rank", path, "--report", tmp_path / "p.html")[1]
+    assert "each of 4 items could be first" in (tmp_path / "p.html").read_text(encoding="utf-8"), "nothing is called the best"
 
 
 def test_pages_name_no_options_of_commands(run, crowd):
