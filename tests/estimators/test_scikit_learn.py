@@ -63,6 +63,19 @@ def test_m15_predictions_out_of_fold_are_those_of_each_fold(data):
     assert log_loss(y, chances) < 0.7
 
 
+@pytest.mark.parametrize("names", [["low", "medium", "high"], ["2", "9", "10"]])
+def test_classes_in_another_order_are_scored_as_scikit_learn_sorts_them(names):
+    text = np.array(names)
+    wide = pd.DataFrame({f"w{i}": pd.Categorical(text[SAID[:, i].astype(int)], names, ordered=True) for i in range(6)})
+    fitted, plain = MajorityVote().fit(wide), MajorityVote().fit(SAID)
+    assert list(fitted.result_.facts.class_names) == names
+    assert fitted.classes_.tolist() == sorted(names)
+    assert log_loss(text[TRUE], fitted.predict_proba(wide)) == pytest.approx(log_loss(TRUE, plain.predict_proba(SAID)))
+    assert (fitted.predict(wide) == text[plain.predict(SAID).astype(int)]).all()
+    order = np.argsort(text)
+    np.testing.assert_array_equal(fitted.confusion_, fitted.result_.confusion[:, order[:, None], order])
+
+
 def test_m15_pipelines_and_grid_search():
     drop = FunctionTransformer(lambda frame: frame.drop(columns="f"))
     pipeline = make_pipeline(drop, DawidSkene(smoothing=0.1))

@@ -136,39 +136,44 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
 
             with working("Writing ...", quiet=quiet), noting(f"the tables in '{options['out']}'"):
                 write_result(result, summary, options["out"], options["form"], raw=options["raw"])
-        write_more(result, prices, options)
+        rows = write_more(result, prices, options)
         if options["save_model"] is not None:
             with noting(f"the model in '{options['save_model']}'"):
                 estimator.save(options["save_model"])
         if options["as_json"] and not options["quiet"]:
             print_json(summary)
         elif summary is not None and not options["quiet"]:
-            print_summary(result, summary, result.money(**prices), {**options, "labels": labels})
+            print_summary(result, summary, result.money(**prices), {**options, "labels": labels, "rows": rows})
     if options["strict"] and not result.converged:
         failed = [*failed, f"The fit did not converge, and --strict demands it; raise --max-iter from {result.n_iter}."]
     return tell_failures(failed)
 
 
-def write_more(result: Result, prices: dict[str, Any], options: dict[str, Any]) -> None:
-    """Write what was asked for beyond the tables: sheets for people, the calibration, the report."""
+def write_more(result: Result, prices: dict[str, Any], options: dict[str, Any]) -> dict[str, int]:
+    """Write what was asked for beyond the tables; return how many rows that ask something each sheet for people holds."""
+    rows = {}
     for name, table in {"ask": lambda: result.next_table(result.money(**prices)), "disputes": result.disputes_table}.items():
         if (path := options[name]) is not None:
             from crowdassay.labels.write import write_table
 
             with noting(f"'{path}'"):
-                write_table(table(), path, form_of(path, options["form"]), raw=options["raw"])
+                made = table()
+                write_table(made, path, form_of(path, options["form"]), raw=options["raw"])
+            rows[name] = made.num_rows
     if options["feedback"] is not None:
         from crowdassay.results.feedback import write_feedback
 
         with noting(f"the feedback in '{options['feedback']}'"):
-            write_feedback(result, options["feedback"], options["form"], raw=options["raw"])
+            rows["feedback"] = write_feedback(result, options["feedback"], options["form"], raw=options["raw"])
     if options["expert"] is not None:
         from crowdassay.planning.expert import KNOWN_ITEMS
-        from crowdassay.results.expert import expert_table, read_sheet, write_sheet
+        from crowdassay.results.expert import answered_before, expert_table, write_sheet
 
         n, classes = options["expert_items"] or KNOWN_ITEMS, list(map(str, result.facts.class_names))
         with noting(f"'{options['expert']}'"):
-            write_sheet(expert_table(result, n, read_sheet(options["gold"])), classes, options["expert"])
+            sheet = expert_table(result, n, answered_before(options["gold"]))
+            write_sheet(sheet, classes, options["expert"])
+        rows["expert"] = sheet["label"].null_count
     if options["calibration"] is not None:
         from crowdassay.results.report.charts import calibration_chart
 
@@ -180,6 +185,7 @@ def write_more(result: Result, prices: dict[str, Any], options: dict[str, Any]) 
     if options["report"] is not None:
         with noting(f"'{options['report']}'"):
             result.report(options["report"], title=options["report_title"], **prices)
+    return rows
 
 
 def check_asked(labels: tuple[str, ...], options: dict[str, Any]) -> list[Condition]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
-from crowdassay.findings.items import hardness
-from crowdassay.findings.money import WAYS_TO_SETTLE, Ask, Money
-from crowdassay.findings.money_words import advice, spending
+from crowdassay.findings.items import hardest, hardness
+from crowdassay.findings.money import WAYS_TO_SETTLE, Money
+from crowdassay.findings.money_words import advice, missing_prices, spending
 from crowdassay.findings.tables import ITEMS, WORKERS
 from crowdassay.labels.folder import TABLE_FORMS
 from crowdassay.labels.record import LIKELIEST
@@ -19,6 +20,7 @@ from crowdassay.labels.report import import_sentences
 from crowdassay.labels.values import counted
 from crowdassay.notes import NoteKind, kind_of
 from crowdassay.planning.expert import KNOWN_ITEMS
+from crowdassay.read_options import READING_OPTIONS
 from crowdassay.results.result import Result
 from crowdassay.results.show import print_table, terminal
 from crowdassay.tables import Column
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
 LEAST_LABELS = 5  # labels a worker must have given to be called unreliable
 MOST_FLAGGED = 8  # workers named with their reasons
 ROWS_PRINTED = 5  # of workers and of items
+NOTHING_WRITTEN = {  # what to say of a sheet for people that asks nothing
+    "ask": " It is empty: every item is settled.",
+    "disputes": " It is empty: on no item of unknown class do two answers differ.",
+    "feedback": " Nobody has a likely mistake, so that there is only the index.",
+    "expert": " It asks nothing: every class is known.",
+}
 LEAST_RELIABLE = (
     "worker",
     "n_labels",
@@ -66,7 +74,7 @@ def print_report(labels: Labels | Facts, *, notes: bool = True) -> None:
 
 
 def print_summary(result: Result, summary: dict[str, Any], money: Money, options: dict[str, Any]) -> None:
-    """Print what was read, the result, the costs, the least reliable workers, the hardest items and where the files are."""
+    """Print what was read, then one story: what is known, how sure, who needs attention, what next, and what it costs."""
     console, facts = terminal(), result.place.facts
     print_report(facts, notes=False)
     where = "" if summary["engine"] == "local" else f", engine {summary['engine']}"
@@ -91,14 +99,14 @@ def print_summary(result: Result, summary: dict[str, Any], money: Money, options
         console.print(f"{row['action'].capitalize()} {short(row['worker'])}: {'; '.join(row['reasons'])}.")
     if (more := len(flagged) - MOST_FLAGGED) > 0:
         console.print(f"{counted(more, 'more worker')} {'needs' if more == 1 else 'need'} attention; workers.csv names them.")
-    print_next(console, result, summary, options)
-    console.print()
-    print_cost(console, money, told=money.way(Ask.KNOWN) is not None)
     if least := least_reliable(result):
         workers = result.workers_table().take(least).to_pylist()
         print_table(console, WORKERS, workers, LEAST_RELIABLE, title="Least reliable workers")
     print_items(console, result)
-    print_written(options, cells=isinstance(options["out"], Path) and result.cell_table() is not None)
+    console.print()
+    print_next(console, result, summary, options)
+    print_cost(console, money, told=money.chance or not money.open_items or advice(money) in summary["next_steps"][0])
+    print_written(options, money, cells=isinstance(options["out"], Path) and result.cell_table() is not None)
 
 
 def print_next(console: Console, result: Result, summary: dict[str, Any], options: dict[str, Any]) -> None:
@@ -114,11 +122,20 @@ def print_next(console: Console, result: Result, summary: dict[str, Any], option
 
 
 def command_again(options: dict[str, Any]) -> str:
-    """Return the command that reads the same labels, as somebody would type it."""
-    return shlex.join(["crowdassay", "aggregate", *options["labels"]])
+    """Return the command that reads the same labels in the same way and fits the same method, as somebody would type it."""
+    from crowdassay.cli.aggregate import FITTING  # it is light, and knows the options
+
+    words, context = ["crowdassay", "aggregate", *options["labels"]], click.get_current_context()
+    for param in context.command.params:
+        name, value = param.name or "", context.params.get(param.name or "")
+        kept = name in {*READING_OPTIONS, *FITTING, "method"} and name != "salt"  # which is a secret
+        if kept and context.get_parameter_source(name) == ParameterSource.COMMANDLINE:
+            values = [()] if value is True else [(str(one),) for one in (value if isinstance(value, tuple) else [value])]
+            words += [word for one in values for word in (param.opts[0], *one)]
+    return shlex.join(words)
 
 
-def print_written(options: dict[str, Any], *, cells: bool = False) -> None:
+def print_written(options: dict[str, Any], money: Money, *, cells: bool = False) -> None:
     """Print which files were written, or that none were; with ``cells``, that of what workers answer to what is among them."""
     out = options["out"]
     kind = f" (.{TABLE_FORMS[options['form']]}) and summary.json" if isinstance(out, Path) else ", as tables,"
@@ -132,16 +149,25 @@ def print_written(options: dict[str, Any], *, cells: bool = False) -> None:
         "the model": options["save_model"],
         "the report": options["report"],
     }
+    held = {where: told_rows(name, n, money) for name, n in options["rows"].items() if (where := options[name]) is not None}
     for what, where in written.items():
         if where is not None:
-            click.echo(f"Wrote {what} to {where}.")
-    if options["expert"] is not None:
+            click.echo(f"Wrote {what} to {where}.{held.get(where, '')}")
+    if options["rows"].get("expert"):
         click.echo(
             "Let the expert fill in the column 'label' from the top, as far as time allows; then\n"
             f"  {command_again(options)} --gold {shlex.quote(str(options['expert']))}"
         )
     if not any(where is not None for where in written.values()):
         click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
+
+
+def told_rows(name: str, rows: int, money: Money) -> str:
+    """Return what to know of the number of rows that a sheet for people holds; empty where it holds all that there is."""
+    if name == "ask" and rows < money.open_items:
+        which = ": the least sure and the surest" if rows else ""
+        return f" It holds {rows:,} of {counted(money.open_items, 'open item')}{which}."
+    return "" if rows else NOTHING_WRITTEN[name]
 
 
 def told_method(summary: dict[str, Any]) -> str:
@@ -156,7 +182,7 @@ def told_method(summary: dict[str, Any]) -> str:
 
 def print_cost(console: Console, money: Money, *, spent: bool = True, told: bool = False) -> None:
     """Print what was spent, what to ask for unless that has been ``told``, and the ways to settle what is open."""
-    for sentence in (spending(money) if spent else "", "" if told else advice(money)):
+    for sentence in ("" if told else advice(money), *((spending(money), missing_prices(money)) if spent else ())):
         if sentence:
             console.print(sentence)
     if money.ways:
@@ -179,7 +205,9 @@ def told_score(summary: dict[str, Any]) -> str:
 def print_items(console: Console, result: Result) -> None:
     """Print the hardest items."""
     record = result.insight.record
-    labels, hard = record.labels, hardness(record)
+    labels, hard, chosen = record.labels, hardness(record), hardest(record, ROWS_PRINTED)
+    if not len(chosen):
+        return
     rows = [
         {
             "item": labels.items[j].as_py(),
@@ -188,7 +216,7 @@ def print_items(console: Console, result: Result) -> None:
             "probability": record.probability[j],
             "hardness": hard[j],
         }
-        for j in np.argsort(-hard, kind="stable")[:ROWS_PRINTED]
+        for j in chosen.tolist()
     ]
     more = () if record.difficulty is None else (Column("hardness", "difficulty", "precise"),)
     print_table(console, ITEMS, rows, (*HARDEST, *more), title="Hardest items")

@@ -11,6 +11,8 @@ from crowdassay.cli.options import PATH, Grouped, choice, confidence_option, jso
 from crowdassay.cli.outputs import check_outputs, print_json
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from crowdassay.findings.agreement import Agreement
     from crowdassay.tables import Column
 
@@ -57,6 +59,7 @@ def show(measured: Agreement, out: Path | None) -> None:
     from crowdassay.findings.agreement import CLASS_AGREEMENT, OVERALL_AGREEMENT, PAIR_AGREEMENT, WORKERS_AGREEMENT
     from crowdassay.labels.values import counted
     from crowdassay.results.show import print_table, terminal
+    from crowdassay.text import joined
 
     console, counts = terminal(), measured.counts
     tables = {name: table.to_pylist() for name, table in measured.tables.items() if name != "workers"}
@@ -71,9 +74,12 @@ def show(measured: Agreement, out: Path | None) -> None:
     overall = [{**row, "measure": MEASURE_TITLES[row["measure"]]} for row in tables["overall"]]
     columns: list[str | Column] = ["measure", "value", OVERALL_AGREEMENT.column("low", title=limits)]
     print_table(console, OVERALL_AGREEMENT, overall, columns, title=f"Overall ({measured.level})")
-    for row in overall:
-        if row["undefined"]:
-            console.print(f"{row['measure']} is undefined: {row['undefined']}.")
+    for why in dict.fromkeys(row["undefined"] for row in overall if row["undefined"]):
+        measures = [row["measure"] for row in overall if row["undefined"] == why]
+        console.print(f"{joined(measures)} {'is' if len(measures) == 1 else 'are'} undefined: {why}.")
+    if not counts["pairs_compared"]:
+        print_where(console, out)
+        return
     console.print(
         f"Cohen's kappa: {counted(counts['worker_pairs'], 'pair')} of workers. Left out: "
         f"{counted(counts['worker_pairs_with_few_items'], 'pair')} with too few common items, "
@@ -93,6 +99,11 @@ def show(measured: Agreement, out: Path | None) -> None:
         if pairs:
             columns = ["worker", "other", "items", "agreement", "kappa"]
             print_table(console, PAIR_AGREEMENT, pairs, columns, title=f"Pairs who agree {end}")
+    print_where(console, out)
+
+
+def print_where(console: Console, out: Path | None) -> None:
+    """Print which tables were written."""
     if out is not None:
         console.print(f"Wrote overall, classes, workers and pairs (.csv) to {out}.")
 

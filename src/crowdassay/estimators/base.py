@@ -241,7 +241,7 @@ class Estimator(Fittable, ABC):
         """Fit the labels and return the label of every item, as `predict` does."""
         self.fit(data, y, **options)
         found = self._by_row(data)
-        return self.predict() if found is None else self.classes_[found[1]]
+        return self.predict() if found is None else found[1]
 
     def predict(self, data: object = None) -> Any:
         """Return item, label, probability and tied for the fitted items, or for new labels with the workers as fitted.
@@ -259,7 +259,7 @@ class Estimator(Fittable, ABC):
         ([0, 1, 0, 1], (4, 2))
         """
         found = None if data is None else self._by_row(data)
-        return self._frame("labels", data) if found is None else self.classes_[found[1]]
+        return self._frame("labels", data) if found is None else found[1]
 
     def predict_proba(self, data: object = None) -> Any:
         """Return item and one column of probabilities per class, likewise.
@@ -269,8 +269,8 @@ class Estimator(Fittable, ABC):
         found = None if data is None else self._by_row(data)
         return self._frame("posterior", data) if found is None else found[0]
 
-    def _by_row(self, data: object) -> tuple[FloatArray, IntArray] | None:
-        """Return class probabilities (n_rows, n_classes) and codes (n_rows,) of wide data; None of other data."""
+    def _by_row(self, data: object) -> tuple[FloatArray, np.ndarray] | None:
+        """Return class probabilities (n_rows, n_classes), as `classes_`, and classes (n_rows,) of wide data; None of other."""
         result = self._fitted()
         rows = None if is_spark(data) else wide_rows(data, {**self._read_alike(), "classes": result.facts.class_names})
         if rows is None:
@@ -278,7 +278,8 @@ class Estimator(Fittable, ABC):
         labels, row, n_rows = rows
         posterior = np.tile(result.posterior.mean(axis=0), (n_rows, 1))  # what is usual, for rows without a label
         posterior[row] = self._predicted(labels).posterior
-        return posterior, decide_classes(posterior, result.decide, class_values(labels)).argmax(axis=1)
+        code = decide_classes(posterior, result.decide, class_values(labels)).argmax(axis=1)
+        return posterior[:, self._sorted()], np.array(result.facts.classes.to_pylist())[code]
 
     def score(self, data: object, y: object) -> float:
         """Return the share of items that are labelled right: what scikit-learn's model selection maximises.
@@ -356,23 +357,36 @@ class Estimator(Fittable, ABC):
 
     @property
     def classes_(self) -> np.ndarray:
-        """The classes in order, shape (n_classes,)."""
-        return np.array(self._fitted().facts.classes.to_pylist())
+        """The classes, sorted as scikit-learn sorts them, shape (n_classes,); a scale's order is ``result_.facts.class_names``.
+
+        Its scorers, such as ``neg_log_loss``, take the columns of `predict_proba` to be in this order, and so are the tables
+        `confusion_`, `sigma_` and `tau_`.
+        """
+        return np.array(self._fitted().facts.classes.to_pylist())[self._sorted()]
+
+    def _sorted(self) -> IntArray:
+        """Return the codes of the classes in the order of `classes_`."""
+        return np.argsort(np.array(self._fitted().facts.classes.to_pylist()), kind="stable")
+
+    def _in_order(self, tables: FloatArray | None) -> FloatArray | None:
+        """Return tables (n, n_classes, n_classes) with their classes in the order of `classes_`."""
+        order = self._sorted()
+        return tables if tables is None or (np.diff(order) > 0).all() else tables[:, order[:, None], order]
 
     @property
     def confusion_(self) -> FloatArray:
         """Expected confusion of each worker, shape (n_workers, n_classes, n_classes)."""
-        return self._fitted().confusion
+        return cast("FloatArray", self._in_order(self._fitted().confusion))
 
     @property
     def sigma_(self) -> FloatArray | None:
         """Worker tables, shape (n_workers, n_classes, n_classes), or None where the model has none."""
-        return self._fitted().sigma
+        return self._in_order(self._fitted().sigma)
 
     @property
     def tau_(self) -> FloatArray | None:
         """Item tables, shape (n_items, n_classes, n_classes), or None where the model has none."""
-        return self._fitted().tau
+        return self._in_order(self._fitted().tau)
 
     @property
     def objective_(self) -> float | None:

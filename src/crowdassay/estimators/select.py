@@ -249,7 +249,8 @@ def deal(labels: Labels, n_folds: int, generator: np.random.Generator) -> IntArr
     worker, and among those the fewest of all. So the labels of an item are spread evenly, to within one.
     """
     if not 2 <= n_folds <= labels.n_labels:
-        raise ParameterError(f"The number of folds must lie between 2 and the number of labels, not {n_folds}.")
+        few = "" if n_folds < 2 else f"; there are {counted(labels.n_labels, 'label')}, too few to hold some of them out"
+        raise ParameterError(f"The number of folds must lie between 2 and the number of labels, not {n_folds}{few}.")
     from crowdassay.engines.kernels.loops import deal as dealt  # noqa: PLC0415  numba loads on first use
 
     order = label_order(labels)[generator.permutation(labels.n_labels)]  # whatever things are called, and in any order

@@ -152,11 +152,12 @@ class Insight(ItemInsight, WorkerInsight):
     def told_next(self) -> str:
         """What further answers of an expert would buy, in a sentence; empty where nothing is known yet, or nothing is left."""
         now, then = self.error, self.error_after()
-        if now is None or then is None or not self.totals.known or not now.unknown:
+        if now is None or then is None or not self.totals.known or _between(now) == _between(then):
             return ""
+        more = counted(min(NEXT_ANSWERS, self.totals.items - self.totals.known), "more answer")
         return (
-            f"The error is now {_between(now)}; {min(NEXT_ANSWERS, self.totals.items - self.totals.known)} more answers of an "
-            f"expert to items drawn at random would narrow it to about {_between(then)}."
+            f"The error is now {_between(now)}; {more} of an expert to items drawn at random would narrow it to about "
+            f"{_between(then)}."
         )
 
     @property
@@ -169,7 +170,8 @@ class Insight(ItemInsight, WorkerInsight):
             return "Every class is known, so that no label is wrong."
         number, low, high = (f"{share * n:,.0f}" for share in (error.error, error.low, error.high))
         between = f"; nine times in ten the number is between {low} and {high}" if low != high else ""
-        return f"About {number} of {counted(n, 'label is', 'labels are')} expected to be wrong{between}."
+        about = f"About {number}" if number != "0" else "Fewer than 1"
+        return f"{about} of {_of_items(n, number in {'0', '1'})} expected to be wrong{between}."
 
     @cached_property
     def _shared_out(self) -> tuple[list[Band], int]:
@@ -200,14 +202,14 @@ class Insight(ItemInsight, WorkerInsight):
         """How many labels are settled, and how many can be told from the toss of a coin, in a sentence each."""
         totals, likely = self.totals, self.likely_right
         sure, every = f"at least {100 * self.record.settled:g}% sure, or known", counted(totals.items, "label")
-        text = f"{totals.settled:,} of {counted(totals.items, 'label is', 'labels are')} settled: {sure}."
+        text = f"{totals.settled:,} of {_of_items(totals.items, totals.settled == 1)} settled: {sure}."
         if likely == 0:
             text = f"None of {every} can be told from the toss of a coin yet, and none is settled: {sure}."
         elif likely is not None and likely != totals.items:
             coin = "can be told from the toss of a coin: even at worst "
             coin += "it is more likely right than wrong" if likely == 1 else "they are more likely right than wrong"
             none = f"{likely:,} of {every} {coin}. None is settled yet: {sure}."
-            text = f"{text} {likely:,} {coin}." if totals.settled else none
+            text = none if not totals.settled else text if likely == totals.settled else f"{text} {likely:,} {coin}."
         return text + (
             f" {counted(totals.tied, 'item is', 'items are')} tied: several classes are equally likely." if totals.tied else ""
         )
@@ -223,9 +225,9 @@ class Insight(ItemInsight, WorkerInsight):
         each = totals.labels / totals.items
         if totals.known == totals.items:
             return ""
-        if np.count_nonzero(totals.given) < 2 and not checked:
+        if totals.classes_given < 2 and not checked:
             why = "all labels name the same class, so that none can be seen to be wrong. "
-            why += "If there are others, name all (--classes)"
+            why += "If there are others, name all (--classes)" if record.labels.n_classes == 1 else "Known items would show it"
         elif record.spread is None:
             why = f"the probabilities of '{record.method}' have not been checked against real crowds; the default gives one"
         elif not self.connection.identified.any():
@@ -304,6 +306,11 @@ class Insight(ItemInsight, WorkerInsight):
     def chance(self) -> bool:
         """Whether the labels agree no better than chance."""
         return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR_DEVIATIONS
+
+
+def _of_items(n_items: int, one: bool) -> str:
+    """Return how many labels there are and a verb, for ``one`` of them or for another number."""
+    return f"{counted(n_items, 'label')} {'is' if one or n_items == 1 else 'are'}"
 
 
 def _between(limit: Limit) -> str:

@@ -180,6 +180,11 @@ class Totals(BlockSums):
     mass: FloatArray
     given: IntArray
 
+    @property
+    def classes_given(self) -> int:
+        """How many classes somebody chose."""
+        return int(np.count_nonzero(self.given))
+
     @classmethod
     def of(cls, insight: ItemInsight) -> Totals:
         """Count some items."""
@@ -278,10 +283,11 @@ def disputed(record: Record, size: int) -> list[int]:
 
 
 def hardest(record: Record, size: int) -> IntArray:
-    """Return the hardest items, the hardest first, equals in order."""
+    """Return the hardest items, the hardest first, equals in order; where entropy tells, none that is certain."""
     hard = hardness(record)
     rows = largest(hard, size)
-    return np.asarray(rows[np.argsort(-hard[rows], kind="stable")][:size])
+    rows = rows[np.argsort(-hard[rows], kind="stable")][:size]
+    return np.asarray(rows if record.difficulty is not None else rows[hard[rows] > 0])
 
 
 def open_items(record: Record) -> IntArray:

@@ -160,9 +160,9 @@ class Money:
 
     @property
     def shown(self) -> list[str]:
-        """The columns of `WAYS_TO_SETTLE` that people see: the cost only where a price was given."""
-        priced = self.per_label is not None or self.per_answer is not None
-        return [column.name for column in WAYS_TO_SETTLE.columns if priced or column.name != "cost"]
+        """The columns of `WAYS_TO_SETTLE` that people see: the cost where there are prices, the error where it is estimated."""
+        there = {"cost": self.per_label is not None or self.per_answer is not None, "error_after": self.error is not None}
+        return [column.name for column in WAYS_TO_SETTLE.columns if there.get(column.name, True)]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the ways as people read them: see `WAYS_TO_SETTLE`."""

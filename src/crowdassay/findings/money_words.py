@@ -43,19 +43,19 @@ def advice(money: Money) -> str:
     if money.alone == money.open_items:
         return (
             f"Let a second worker label {some}{price}: until workers can be compared, nothing shows how many labels it takes. "
-            f"{_settles(money, money.ways[-1], money.ways[-1].asks)}{_missing(money, money.ways[-1])}"
+            f"{_settles(money, money.ways[-1], money.ways[-1].asks)}"
         )
     known, best = money.way(Ask.KNOWN), money.best
     if known is not None:
-        way = next(way for way in money.ways if way.labels)  # what labels alone would do: too little
+        labelled = (way for way in money.ways if way.labels and way.ask != Ask.SECOND_WORKER)
+        way = next(labelled)  # what labels alone would do: too little
         return (
             f"Let an expert answer {counted(known.answers, 'item')} drawn at random. Given as known, they show how far all "
-            f"labels can be trusted; nothing does today.{_missing(money, known)} "
-            f"{_settles(money, way, counted(way.labels, 'more label'))}"
+            f"labels can be trusted; nothing does today. {_settles(money, way, counted(way.labels, 'more label'))}"
         )
     assert best is not None  # something is open
     lone = f" Of {counted(money.alone, 'item')} nothing can be said until a second worker labels some." if money.alone else ""
-    return f"{_settles(money, best, best.asks)}{_missing(money, best)}{lone}"
+    return f"{_settles(money, best, best.asks)}{lone}"
 
 
 def _settles(money: Money, way: Way, asks: str) -> str:
@@ -71,14 +71,17 @@ def _settles(money: Money, way: Way, asks: str) -> str:
     return f"{asks[0].upper()}{asks[1:]}{cost} would settle {some}{fall}."
 
 
-def _missing(money: Money, way: Way) -> str:
-    """Return which prices were not given, of those that a way needs."""
-    labels, answers = way.labels and money.per_label is None, way.answers and money.per_answer is None
+def missing_prices(money: Money) -> str:
+    """Return which prices were not given, of those that the ways to settle what is open need; empty where none is missing."""
+    if money.chance:
+        return ""  # nobody should pay for more of these
+    labels = money.per_label is None and any(way.labels for way in money.ways)
+    answers = money.per_answer is None and any(way.answers for way in money.ways)
     if labels and answers:
-        return " No prices were given (--cost, --expert-cost)."
+        return "No prices were given (--cost, --expert-cost)."
     if labels:
-        return " No price of a label was given (--cost)."
-    return " No price of an expert's answer was given (--expert-cost)." if answers else ""
+        return "No price of a label was given (--cost)."
+    return "No price of an expert's answer was given (--expert-cost)." if answers else ""
 
 
 def spending(money: Money) -> str:

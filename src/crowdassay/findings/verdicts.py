@@ -135,8 +135,8 @@ class FaultTest:
 def told_agreement(a: WorkerAgreement, i: int) -> str:
     """Return how far a worker agrees with the others, beside chance and a typical worker, in words."""
     return (
-        f"agrees with the others on {a.agreed[i]:.0f} of {a.compared[i]:.0f} items; chance gives {a.chance[i]:.0f}, "
-        f"a typical worker {a.typical[i]:.0f}"
+        f"agrees with the others on {a.agreed[i]:,.0f} of {counted(round(a.compared[i]), 'item')}; chance gives "
+        f"{a.chance[i]:,.0f}, a typical worker {a.typical[i]:,.0f}"
     )
 
 

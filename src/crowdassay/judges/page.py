@@ -13,6 +13,7 @@ from crowdassay.judges.ppi import FEWEST_ITEMS
 from crowdassay.judges.rated import GROUPS, JUDGES, NEXT_FOR_PEOPLE, Rated, group_rows
 from crowdassay.judges.redundancy import judges_gain
 from crowdassay.labels.values import counted
+from crowdassay.results.report.overview import worth_knowing
 from crowdassay.results.report.page import Findings
 from crowdassay.results.show import Section, card, table_section
 from crowdassay.text import joined, short
@@ -45,7 +46,7 @@ def judges_page(rated: Rated, facts: dict[str, Any], title: str = "Rates by judg
         },
         template="judges.html",
         more={
-            "steps": list(filter(None, (to_do(rated), to_drop(rated), about_help(rated)))),
+            "steps": worth_knowing([to_do(rated), to_drop(rated), about_help(rated)]),
             "gate": facts.get("gate", []),
             "groups": table_section("groups", "", GROUPS, group_rows(facts.get("by") or {}, success), GROUPS_SHOWN),
             "differences": _differences(facts, success),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RATINGS_AT_A_TIME = 200_000  # ratings at a time
 FEW_RATINGS = 10  # ratings below which a score is called rare
+ERROR_SAYS_NOTHING = 20.0  # logits: an element is then as good as anywhere
 FEW_FOR_JOINT = 30  # ratings of an object below which joint estimates lie too far apart
 
 MEASURES_TABLE = TableOf(
@@ -238,7 +239,14 @@ def _on_estimates(model: ManyFacet) -> Iterator[str]:
             f"With {counted(int(ratings.question.max()) + 1, 'question')}, fewer than {ENOUGH_QUESTIONS}, errors take the "
             "ratings of one question as independent and are too small if they are alike."
         )
-    if not model.converged_:
+    errors = np.concatenate([model._errors[facet] for facet in range(len(ratings.facets))])
+    largest = float(np.max(errors[np.isfinite(errors)], initial=0.0))
+    if largest > ERROR_SAYS_NOTHING:
+        yield (
+            f"These ratings do not determine the measures, whose standard errors reach {largest:,.0f} logits: do not use them. "
+            "Collect more ratings of each element."
+        )
+    elif not model.converged_:
         yield f"Not converged after {model.n_iter_} steps: the measures are usable but not final; raise --max-iter."
 
 

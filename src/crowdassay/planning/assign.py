@@ -158,7 +158,7 @@ def assign(
     if not rows:
         return Plan.of(notes=[*notes, _why_nothing(state, left, cheapest, max_per_item, least)])
     if left >= cheapest - 1e-9:
-        notes.append(f"{left:,.12g} of the budget is left: nobody can be asked about anything that is worth it.")
+        notes.append(f"{left:,.12g} of the budget is left: no label that anybody asked could still give is worth its price.")
     return Plan.of(rows, notes)
 
 
@@ -170,7 +170,7 @@ def _why_nothing(state: State, left: float, cheapest: float, max_per_item: int |
         return f"Every item has as many labels as --max-per-item allows ({max_per_item})."
     if least > 0:
         return "No label is worth what it costs: each is expected to remove less of an error than it would pay for."
-    return "Nobody can be asked about anything: those who are available have labelled it, or their labels would change nothing."
+    return "No label is worth asking for: whoever can be asked has labelled the open items already, or would change nothing."
 
 
 def check_plan(budget: float, max_per_item: int | None, batch_size: int | None) -> None:

@@ -229,7 +229,7 @@ def assess(state: State, error: Limit | None, why: str = "") -> JobStanding:
         held = population()["limit"]["coverage"]["held_of_replays"]["hardest"]
         notes.append(
             f"Most known items are harder than the others. Where only hard ones were known, the limit held in {held:.0%} of "
-            f"replays, not {CONFIDENCE:.0%}; know some items taken at random."
+            f"replays, not {CONFIDENCE:.0%}; let an expert answer some items drawn at random."
         )
     return JobStanding(error, error_curve(state, factor=1.0 if error is None else error.factor), notes)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,9 @@ def read_people(path: Path, *, need_cost: bool = False) -> tuple[dict[str, int],
 
     Returns how many labels each worker will give, without end where nothing is said, and the prices of those that have one.
     """
+    if not path.exists() and re.fullmatch(r"[\d.]+", str(path)):
+        option = "cost" if need_cost else "workers"
+        raise ParameterError(f"--{option} takes a file that names workers; one price for every label is --label-cost {path}.")
     roles = (replace(ROLES["worker"], option=None), replace(ROLES["cost"], required=need_cost), CAPACITY)
     found = read_columns(path, roles, {}, "workers")
     capacity: dict[str, int] = {}

@@ -130,7 +130,9 @@ class RankingView:
         size, best = counted(pairs.n_items, "item"), short(ranking["item"][0].as_py(), 18)
         cards = [
             card("Comparisons", f"{pairs.n_comparisons:,}", f"of {size}; {pairs.n_ties / pairs.n_comparisons:.0%} tied"),
-            card("Best", best, "surely above all others" if first == 1 else f"{first} could be first"),
+            card("Best", best, "surely above all others" if first == 1 else f"leads, but {first} could be first")
+            if first < len(ranking)
+            else card("Best", "not known", f"each of {size} could be first"),
             card("Left side", f"{model.position_bias_:+.2f}", "logits in its favour")
             if model._side_told
             else card("Left side", "not known", "the scores allow for none"),

@@ -91,7 +91,10 @@ def notes_on(plain: MajorityCheck, facts: Facts) -> list[str]:
         notes.append(nobody_compared(facts.n_workers))
     trouble = find_trouble(plain, facts)
     if trouble is not None:
-        notes.append(f"This fit {trouble}. Do not use its labels: take another method, or a smaller penalty.")
+        notes.append(
+            f"This fit {trouble}. Do not use its labels: take another method or, where one can be set, a smaller penalty. "
+            "Where most items are tied, only more labels or items of known class (--gold) help."
+        )
     elif facts.n_gold == 0 and plain.clear >= LEAST_CLEAR and plain.kept < DEPARTS * plain.clear:
         notes.append(
             f"The labels differ from the majority on {1 - plain.kept / plain.clear:.0%} of the "

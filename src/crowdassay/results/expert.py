@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from crowdassay.engines.blocks import Block
 from crowdassay.errors import CrowdassayError, FileError, ParameterError
+from crowdassay.labels.encode import text_cells
 from crowdassay.labels.expert_sheet import ExpertSheet
 from crowdassay.labels.roles import AT_RANDOM
 from crowdassay.labels.truth import truth_columns
@@ -92,6 +93,15 @@ def sheet_form(path: Path) -> str:
 def read_sheet(path: Path | None) -> ExpertSheet | None:
     """Return the sheet that a file is; None where it is another file of known classes, or there is none."""
     return None if path is None else ExpertSheet.of(truth_columns(path))
+
+
+def answered_before(path: Path | None) -> ExpertSheet | None:
+    """Return the sheet that known classes come from, or one of them as they are: answers to items that were not drawn."""
+    if path is None:
+        return None
+    columns = truth_columns(path)
+    items, labels = (text_cells(column, role).to_pylist() for column, role in zip(columns[:2], ("item", "label"), strict=True))
+    return ExpertSheet.of(columns) or ExpertSheet(tuple(items), tuple(labels), (False,) * len(items))
 
 
 def check_sheet(path: Path) -> None:

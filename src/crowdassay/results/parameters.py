@@ -109,5 +109,5 @@ def match_classes(fitted: Labels, new: Labels) -> None:
     if new.class_names != fitted.class_names:
         raise ParameterError(
             f"These labels have the classes {listed(new.class_names)} but the fit had {listed(fitted.class_names)}; "
-            "encode them with classes=estimator.classes_."
+            "encode them with classes=estimator.result_.facts.class_names."
         )

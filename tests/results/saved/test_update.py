@@ -109,7 +109,9 @@ def test_labels_coded_by_other_classes_are_refused(classes):
     """Their codes would be taken for other classes, or point behind the end of the workers' tables."""
     fitted = DawidSkene().fit(LABELS)
     before = fitted.result_
-    with pytest.raises(ParameterError, match=r"but the fit had '0', '1', '2'; encode them with classes=estimator.classes_"):
+    with pytest.raises(
+        ParameterError, match=r"but the fit had '0', '1', '2'; encode them with classes=estimator.result_.facts.class_names"
+    ):
         fitted.partial_fit(as_labels((["i1"], ["w1"], ["1"]), classes=classes))
     assert fitted.result_ is before
 

@@ -65,6 +65,8 @@ def test_a_snapshot_stands_as_the_findings_of_its_fit(snapshot):
     assert totals_of(RunningTotals(snapshot)) == recounted(states, snapshot.estimator.result_.checked)
     found = [share * len(states) for share in (insight.error.error, insight.error.low, insight.error.high)]
     assert totals_of(RunningTotals(snapshot))[1] == pytest.approx(found, abs=2e-3)
+    assert len(insight.bands) > 1
+    assert RunningTotals(snapshot).as_dict()["bands"] == [pytest.approx(band.as_dict()) for band in insight.bands]
     least_sure = [from_fit(snapshot, int(place)).probability for place in snapshot.order]
     assert least_sure == sorted(least_sure)
     assert all(states[place].open for place in snapshot.order)

@@ -53,6 +53,7 @@ def test_a_fit_finds_what_the_library_finds(fitted):
     assert seen["items"] == 100
     assert abs(seen["expected_errors"]["value"] - (1 - expected.probability).sum()) < 1e-2
     assert seen["expected_errors"]["low"] <= seen["expected_errors"]["value"] <= seen["expected_errors"]["high"]
+    assert seen["bands"] == [pytest.approx(band.as_dict(), abs=1e-3) for band in expected.insight.bands]
     assert seen["settled"] + seen["open"] == 100
     assert sum(seen["standings"].values()) == 100
 

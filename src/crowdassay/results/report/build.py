@@ -62,7 +62,7 @@ def build_report(
         title or f"Report on {labels.report.source}",
         f"{counted(totals.labels, 'label')} of {counted(totals.items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')}, {counted(labels.n_classes, 'class')}.",
-        notes=overview.worth_knowing([*notes, *insight.notes]),
+        notes=[*notes, *insight.notes],
         cards=overview.cards(insight, against, money),
         charts=Gallery(insight).page(against),
         template="report.html",
@@ -90,7 +90,7 @@ def build_report(
 def _beside(against: Against) -> str:
     return (
         f"Of {counted(against.known, 'item')} whose class is known{overview.told(against)}, "
-        f"{against.mean('error_rate'):.2%} are "
-        f"labelled wrong; {1 - against.mean('mean_probability'):.2%} were expected to be. On average, how sure labels are "
-        f"and how often they are right differ by {100 * calibration_error(against.records):.1f} points."
+        f"{against.mean('error_rate'):.2%} are labelled wrong; by the probabilities of their labels "
+        f"{1 - against.mean('mean_probability'):.2%} would be. On average, how sure labels are and how often they are right "
+        f"differ by {100 * calibration_error(against.records):.1f} points."
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from crowdassay.findings.agreement import agreement
 from crowdassay.findings.insight import Insight
 from crowdassay.findings.money import WAYS_TO_SETTLE, Ask, Money, count_money
-from crowdassay.findings.money_words import advice, headline, spending
+from crowdassay.findings.money_words import advice, headline, missing_prices, spending
 from crowdassay.findings.scores import Against
 from crowdassay.findings.verdicts import REMOVE, RETRAIN, TALK
 from crowdassay.labels.values import counted
@@ -25,8 +25,8 @@ IN_BRACKETS, COMMAND_OPTION = re.compile(r" \([^()]*--[a-z][^()]*\)"), re.compil
 def cards(insight: Insight, against: Against | None, money: Money | None = None) -> list[dict[str, str]]:
     """Return a question, a figure, a tone and a sentence for each card."""
     money = money or count_money(insight)
-    tone = "bad" if money.chance else ""
-    cost = card("What will it cost?", headline(money), " ".join(worth_knowing([advice(money)])), tone)
+    tone = "bad" if money.chance and money.open_items else ""
+    cost = card("What will it cost?", headline(money), " ".join(worth_knowing([advice(money), missing_prices(money)])), tone)
     four = [_known(insight), _wrong(insight, against), _attention(insight), cost]
     gold_warning = insight.record.gold_warning
     return [*four, card("Known items", "contradict the crowd", gold_warning, "bad")] if gold_warning else four
@@ -45,7 +45,7 @@ def _wrong(insight: Insight, against: Against | None) -> dict[str, str]:
     if against is not None:
         rate = against.mean("error_rate")
         measured = f" Against the truth of {counted(against.known, 'item')}{told(against)}: {rate:.1%} wrong."
-    text = " ".join(worth_knowing([insight.told_error, insight.told_next, insight.told_bands])) + measured
+    text = " ".join(worth_knowing([insight.told_error, insight.told_bands, insight.told_next])) + measured
     value, tone = ("unknown", "bad") if error is None else (f"{error.error:.1%}", "")
     return card("How wrong is it?", value, text, tone)
 
@@ -79,8 +79,8 @@ def _by_action(insight: Insight) -> dict[str, list[int]]:
 def costs(money: Money) -> Section:
     """Return the ways to settle what is open side by side: what each asks for, costs and buys."""
     today = "" if money.error is None else f" The expected error today is {money.error:.1%}."
-    left = f"{counted(money.open_items, 'item is', 'items are')} open." if money.open_items else advice(money)
-    text = f"{left}{today} {spending(money)}".strip()
+    left = f"{counted(money.open_items, 'item is', 'items are')} open.{today}" if money.open_items else ""
+    text = f"{left} {spending(money)}".strip()
     return table_section("cost", "What will it cost?", WAYS_TO_SETTLE, money.rows(), money.shown, text=text)
 
 
@@ -123,28 +123,32 @@ def next_steps(insight: Insight, money: Money | None = None) -> list[str]:
     """Return what to do, the most useful first."""
     n_labels = insight.n_labels
     steps: list[str] = []
-    if insight.record.labels.n_classes == 1:
-        return ["Name all classes if there are others: labels that all say the same show nobody's mistakes."]
-    if not insight.connection.identified.all():
-        steps.append("Let a second worker label some of the items that only one has seen, or give some items of known class.")
+    if insight.totals.classes_given < 2 and not insight.totals.known:
+        remedy = (
+            "Name all classes if there are others"
+            if insight.record.labels.n_classes == 1
+            else "Let an expert answer some items"
+        )
+        return [f"{remedy}: labels that all say the same show nobody's mistakes."]
     if insight.chance:
-        steps.append("Check the question and its instructions: these labels agree no better than chance.")
-        return steps
+        return ["Check the question and its instructions: these labels agree no better than chance."]
     money = money or count_money(insight)
     ask = []
-    if money.open_items and money.alone != money.open_items:  # something is open, and labels can be compared
+    if money.open_items:
         open_items = f"{counted(money.open_items, 'item is', 'items are')} not settled yet."
-        ask = [f"{' '.join(worth_knowing([advice(money)]))} {open_items}"]
+        ask = [f"{advice(money)} {open_items}"]
     if money.way(Ask.KNOWN) is not None:  # until something is known, nothing else says how far to trust all the rest
         steps, ask = [*steps, *ask], []
     for action, chosen in _by_action(insight).items():
         names = joined([short(insight.record.labels.workers[i].as_py(), 24) for i in chosen], WORKERS_NAMED)
         if action == REMOVE:
             told = counted(int(n_labels[chosen].sum()), "label tells", "labels tell")
-            steps.append(f"Stop asking {names}: {told} nothing about the items.")
+            steps.append(f"Stop asking {names}: their {told} nothing about the items.")
         else:
             steps.append(f"{VERBS[action]} {names}. The table of workers says why.")
     steps += ask
+    if 0 < money.alone < money.open_items:  # few or many, all else is worth more; alone, they are what is asked about above
+        steps.append("Let a second worker label some of the items that only one has seen, or give some items of known class.")
     if not insight.record.converged:
         steps.append("Run the analysis again and let it go on for longer: it was stopped before it had finished.")
     return steps or ["Nothing. Every item is settled and no worker stands out."]

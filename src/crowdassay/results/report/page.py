@@ -21,6 +21,7 @@ from crowdassay.labels.datasets.load import user_folder
 from crowdassay.labels.folder import check_writable
 from crowdassay.labels.write import write_bytes
 from crowdassay.results.report.chart import VEGA_LITE, Chart, converter
+from crowdassay.results.report.overview import worth_knowing
 from crowdassay.results.show import Section
 from crowdassay.text import short
 from crowdassay.version import VERSION
@@ -63,7 +64,9 @@ class Findings:
 
     def html(self) -> str:
         """Return the page."""
-        values = {name: getattr(self, name) for name in ("subtitle", "sections", "notes", "cards")}
+        values = {name: getattr(self, name) for name in ("subtitle", "sections", "cards")} | {
+            "notes": worth_knowing(self.notes)
+        }
         charts = {}
         for name, chart in self.charts.items():  # without titles, as the page has headings, and as wide as the page
             if chart is not None:

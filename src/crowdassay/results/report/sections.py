@@ -270,7 +270,8 @@ def downloads(insight: Insight, money: Money, expert: pa.Table | None = None) ->
     tables.append(("workers.csv", "all workers", insight.workers_table().select(SAVED_OF_WORKERS)))
     worth = insight.next_table(money)
     if worth.num_rows:
-        tables.append(("next.csv", "items to label next", worth))
+        some = f" ({worth.num_rows:,} of {money.open_items:,})" if worth.num_rows < money.open_items else ""
+        tables.append(("next.csv", f"items to label next{some}", worth))
     small = [(name, text, address(table)) for name, text, table in tables if table.num_rows < MOST_ROWS_SAVED]
     return [{"name": name, "text": text, "address": data} for name, text, data in small if len(data) <= LARGEST_DOWNLOAD]
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from crowdassay.findings.items import STANDINGS, ItemStanding, standing_of
 from crowdassay.labels.record import class_values, decide_classes
-from crowdassay.planning.stop import DOUBTS, count_doubts, doubt_level, estimate_error
+from crowdassay.planning.bands import make_bands
+from crowdassay.planning.stop import DOUBTS, believe, count_doubts, doubt_level, estimate_error
 from crowdassay.service.fits.snapshot import Snapshot, predict_proba
 from crowdassay.service.store.records import ItemRow
 
@@ -161,22 +162,25 @@ class RunningTotals:
         self._own[item] = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return items by standing, and the expected number of errors with its interval: None where there is no estimate."""
-        return {
-            "standings": dict(zip(STANDINGS, self._counts, strict=True)),
-            "items": sum(self._counts),
-            "expected_errors": self._expected_errors(sum(self._counts)),
-        }
+        """Return items by standing, the expected number of errors with its interval, and how it is shared out (bands).
 
-    def _expected_errors(self, n_items: int) -> dict[str, float | str | None]:
+        Where there is no estimate, that is None, and there are no bands.
+        """
+        return {"standings": dict(zip(STANDINGS, self._counts, strict=True)), "items": sum(self._counts), **self._errors()}
+
+    def _errors(self) -> dict[str, Any]:
         """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""
         why = BEFORE_THE_FIRST_FIT if self._snapshot is None else self._snapshot.facts.get("why_no_error", "")
         if why:
-            return {"value": None, "low": None, "high": None, "why": why}
+            return {"expected_errors": {"value": None, "low": None, "high": None, "why": why}, "bands": []}
         checked = None if self._snapshot is None else self._snapshot.estimator.result_.checked
-        found = estimate_error(max(n_items, 1), self._wrong, self._doubts, checked)
+        n_items = sum(self._counts)
+        job = (max(n_items, 1), self._wrong, self._doubts, checked)
+        found = estimate_error(*job)
         value, low, high = (round(share * n_items, 3) for share in (found.error, found.low, found.high))
-        return {"value": value, "low": low, "high": high, "why": ""}
+        bands = make_bands(found, self._doubts, believe(*job))[0] if found.unknown else []
+        errors = {"value": value, "low": low, "high": high, "why": ""}
+        return {"expected_errors": errors, "bands": [band.as_dict() for band in bands]}
 
     def _fitted(self, item: str) -> tuple[int, float | None] | None:
         snapshot = self._snapshot

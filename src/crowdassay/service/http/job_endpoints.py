@@ -52,6 +52,7 @@ def summarise(service: Service) -> dict[str, Any]:
         "open": open_items,
         "standings": standings,
         "expected_errors": totals["expected_errors"],
+        "bands": totals["bands"],
         "cost": {
             "labels_so_far": job.n_labels,
             "labels_to_come": to_come,
