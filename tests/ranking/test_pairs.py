@@ -10,7 +10,8 @@ import pytest
 
 from crowdassay import BradleyTerry
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.ranking.pairs import BOTH_BAD, read_pairs
+from crowdassay.ranking.pairs import read_pairs
+from crowdassay.ranking.winners import BOTH_BAD
 
 
 def names(pairs):
@@ -267,3 +268,19 @@ def test_an_object_is_no_name_of_a_competitor(tmp_path, suffix):
     pairs = read_pairs(path, left_column="by.one", right_column="by.two")
     assert names(pairs) == [("x", "y", 0)] * 3
     assert pairs.workers.to_pylist() == ["j"]
+
+
+def test_alpaca_evals_zero_is_a_tie():
+    rows = {"generator_1": ["x"] * 3, "generator_2": ["y"] * 3, "preference": [1, 2, 0]}
+    assert read_pairs(pa.table(rows)).outcome.tolist() == [0, 1, 2]
+
+
+def test_fastchats_ties_of_two_orders_that_differ():
+    table = pa.table({"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": ["tie (inconsistent)", "model_b"]})
+    assert read_pairs(table).outcome.tolist() == [2, 1]
+
+
+def test_only_what_is_no_side_is_asked_for():
+    table = pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["left", "skip"]})
+    with pytest.raises(DataError, match=r"data row 2 .*if 'skip' is a code, say"):
+        read_pairs(table)
