@@ -247,7 +247,9 @@ def _find_columns(
 
 def _with_inner(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of columns, and those of values inside objects, in which rows are `flat`."""
-    return [*names, *islice(dict.fromkeys(name for row in rows for name in row if name not in names), MOST_INNER)]
+    own = set(names)
+    inner = dict.fromkeys(name for row in rows for name in row if name not in own)
+    return [*names, *islice(inner, MOST_INNER)]
 
 
 def _one_value(value: object, name: str, role: str, row: int, probe: Probe) -> str | None:
