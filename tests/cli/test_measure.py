@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import xlsxwriter
 
 
 @pytest.fixture
@@ -167,3 +168,27 @@ def test_conditions_end_a_run_with_exit_code_one(run, ratings, pairs, tmp_path):
     ):
         code, _, error = run(*command, "--fail-if", bad, "--report", page)
         assert (code, message in error, page.exists()) == (2, True, False)
+
+
+def test_sheets_of_a_workbook_and_cells_that_stand_for_none(run, ratings, pairs, tmp_path):
+    """Both studies name the sheet as aggregate does, and measure says which rating stands for none."""
+    rows = [line.split(",") for line in ratings.read_text(encoding="utf-8").splitlines()]
+    rows[1][-1], rows[2][-1] = "NULL", "-9"
+    with xlsxwriter.Workbook(str(tmp_path / "study.xlsx")) as book:
+        for name, table in (("about", [["who", "when"], ["us", "now"]]), ("ratings", rows)):
+            sheet = book.add_worksheet(name)
+            for n, row in enumerate(table):
+                sheet.write_row(n, 0, row)
+        sheet = book.add_worksheet("pairs")
+        for n, line in enumerate(pairs.read_text(encoding="utf-8").splitlines()):
+            sheet.write_row(n, 0, line.split(","))
+    book, facets = tmp_path / "study.xlsx", ("--facets", "rater,task", "--sheet", "ratings")
+    code, _, err = run("measure", book, *facets)
+    assert code == 1
+    assert "'NULL', which is no number" in err
+    code, out, _ = run("measure", book, *facets, "--missing", "NULL", "--missing", "-9", "--json")
+    facts = json.loads(out)
+    assert (code, facts["n_ratings"], facts["dropped"]) == (0, 148, {"no score": 2})
+    code, out, _ = run("rank", book, "--sheet", "pairs", "--json")
+    assert (code, json.loads(out)["n_comparisons"]) == (0, 300)
+    assert run("rank", book, "--sheet", "pears")[0] == 2

@@ -344,3 +344,19 @@ def test_a_column_may_tell_items_and_their_group(run, tmp_path):
     assert (found["n_items"], set(found["by"])) == (80, {"a", "b"})
     assert found["differences"][0]["pairs"] == 40
     assert any("Items that share 'question'" in note for note in found["notes"])
+
+
+def test_verdicts_inside_objects_and_their_groups(run, tmp_path):
+    """A file that wraps its list, with the verdict and the group of each item in objects, is read by dotted names."""
+    rows = [
+        {"item": f"i{n}", "judge": judge, "verdict": {"right": n % 3 > 0, "why": "so"}, "about": {"model": f"m{n % 2}", "n": n}}
+        for n in range(30)
+        for judge in ("ann", "j1", "j2")
+    ]
+    path = tmp_path / "verdicts.json"
+    path.write_text(json.dumps({"version": 1, "verdicts": rows}), encoding="utf-8")
+    found = facts(run, path, "--label-column", "verdict.right", "--people", "ann", "--by", "about.model")
+    assert (found["n_items"], set(found["by"])) == (30, {"m0", "m1"})
+    code, _, err = run("rate", path, "--label-column", "verdict.right", "--people", "ann", "--by", "about.modle")
+    assert code == 2
+    assert "did you mean 'about.model'?" in err

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -148,3 +150,58 @@ def test_a_key_that_comes_twice_is_refused(tmp_path):
     path.write_text('{"item": "i", "label": "x", "label": "y"}\n', "utf-8")
     with pytest.raises(DataError, match="a key comes twice"):
         read(path)
+
+
+VERDICTS = [
+    {"task": task, "judge": judge, "verdict": {"correct": correct, "why": {"rule": n}}, "cost": 1}
+    for n, (task, judge, correct) in enumerate(
+        [("t1", "j1", True), ("t1", "j2", False), ("t2", "j1", True), ("t2", "j2", True)]
+    )
+]
+
+
+def written(path, records):
+    lines = "\n".join(map(json.dumps, records))
+    path.write_text(lines if path.suffix == ".jsonl" else json.dumps(records), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_value_in_an_object_is_named_with_dots(tmp_path, name):
+    path = written(tmp_path / name, VERDICTS)
+    assert read(path, label="verdict.correct")[0] == [("t1", "true"), ("t1", "false"), ("t2", "true"), ("t2", "true")]
+    assert read(path, label="verdict.why.rule")[0][-1] == ("t2", "3")
+    with pytest.raises(DataError, match=r"name one value in it \('verdict.correct', 'verdict.why.rule'\) with `label_column`"):
+        read(path)
+    with pytest.raises(ColumnError, match=r"'verdict', 'cost', 'verdict\.correct'"):
+        read(path, label="correctness")
+
+
+def test_a_key_with_a_dot_is_itself_before_what_an_object_holds(tmp_path):
+    path = written(tmp_path / "a.jsonl", [{"item": "a", "v.x": "own", "v": {"x": "inner"}}])
+    assert read(path, label="v.x")[0] == [("a", "own")]
+
+
+def test_a_value_in_an_object_is_not_guessed_to_be_the_label(tmp_path):
+    rows = [{"task": row["task"], "judge": row["judge"], "result": {"right": row["verdict"]["correct"]}} for row in VERDICTS]
+    with pytest.raises(ColumnError, match="could be the label; say `label_column`"):
+        open_source(probe(written(tmp_path / "a.jsonl", rows * 2)), ("item", "worker", "label"), {})
+
+
+def test_a_list_of_values_is_an_id_of_its_parts(tmp_path):
+    rows = [{"key": ["m", "p|1", 2], "label": "x"}, {"key": ["m", "p", None], "label": "y"}, {"key": ["m"], "label": "z"}]
+    assert read(written(tmp_path / "a.jsonl", rows), item="key")[0] == [("m | p||1 | 2", "x"), (None, "y"), ("m", "z")]
+    with pytest.raises(DataError, match=r"The label in record 1 of .* is a list"):
+        read(written(tmp_path / "a.jsonl", [{"item": "a", "label": ["x", "y"]}]))
+    with pytest.raises(DataError, match=r"The item in record 1 of .* is a list"):
+        read(written(tmp_path / "b.jsonl", [{"item": [{"part": 1}, {"part": 2}], "label": "x"}]))
+
+
+def test_the_only_list_of_objects_in_a_file_is_its_table(tmp_path):
+    rows = [{"item": "a", "label": "x"}, {"item": "b", "label": "y"}]
+    whole = {"version": 1, "raters": ["ann"], "meta": {"n": 2}, "labels": rows}
+    assert read(written(tmp_path / "a.json", whole))[0] == [("a", "x"), ("b", "y")]
+    with pytest.raises(DataError, match=r"lists inside \('labels', 'others'\)"):
+        read(written(tmp_path / "b.json", {**whole, "others": rows}))
+    with pytest.raises(DataError, match=r"lists inside \('labels'\)"):
+        read(written(tmp_path / "c.json", {"labels": [*rows, 3]}))

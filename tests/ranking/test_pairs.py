@@ -10,7 +10,8 @@ import pytest
 
 from crowdassay import BradleyTerry
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.ranking.pairs import BOTH_BAD, read_pairs
+from crowdassay.ranking.pairs import read_pairs
+from crowdassay.ranking.winners import BOTH_BAD
 
 
 def names(pairs):
@@ -195,3 +196,91 @@ def test_names_that_look_the_same_are_said():
     assert "Items whose names look the same" in noted[0]
     assert "'a', 'a '" in noted[0]
     assert "Workers whose names look the same" in noted[1]
+
+
+def test_votes_of_several_people_in_columns_are_voters():
+    """Exports: winner1, winner2 ... are votes on one comparison, also where no column names the question."""
+    table = pa.table(
+        {
+            "model_1": ["x", "y"],
+            "model_2": ["y", "x"],
+            "winner1": ["model_1", "model_1"],
+            "winner2": ["model_2", "tie"],
+            "winner_3": ["tie", "model_2"],
+        }
+    )
+    pairs = read_pairs(table)
+    votes = [("x", "y", 0), ("y", "x", 0), ("x", "y", 1), ("y", "x", 2), ("x", "y", 2), ("y", "x", 1)]
+    assert names(pairs) == votes
+    assert pairs.workers.take(pa.array(pairs.worker)).to_pylist() == ["winner1"] * 2 + ["winner2"] * 2 + ["winner_3"] * 2
+    assert pairs.question.tolist() == [0, 1] * 3
+    assert any("holds the votes of one voter" in note for note in pairs.notes)
+    judged = read_pairs(table.append_column("judge", pa.array(["j1", "j2"])))
+    assert judged.workers.to_pylist() == ["j1", "j2"]
+    assert judged.worker.tolist() == [0, 1] * 3
+    assert read_pairs(table, winner_column="winner2").n_pairs == 2
+
+
+@pytest.mark.parametrize("winners", [["P", "I", "P"], ["0", "1", "1"], ["0", "1", "2"], ["-1", "0", "1"]])
+def test_codes_of_winners_are_asked_for(winners):
+    """A number that is neither 1 nor 2, or a letter, says nothing of sides: 0 may be the left one, or a tie."""
+    table = pa.table({"left": ["x", "y", "z"], "right": ["y", "z", "x"], "winner": winners})
+    codes = sorted(set(winners), key=lambda code: (len(code) == 1, code))
+    with pytest.raises(DataError, match="say whether left, right, tie or both bad is meant") as error:
+        read_pairs(table)
+    assert ",".join(f"{code}=..." for code in codes) in str(error.value)
+    meanings = dict(zip(codes, ("right", "tie", "left"), strict=False))
+    pairs = read_pairs(table, winners=", ".join(f"{code}={meaning}" for code, meaning in meanings.items()))
+    assert pairs.outcome.tolist() == [{"right": 1, "tie": 2, "left": 0}[meanings[code]] for code in winners]
+
+
+def test_a_number_without_a_meaning_is_no_side_where_others_have_one():
+    table = pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["0", "1"]})
+    with pytest.raises(DataError, match=r"data row 2 .*'1'"):
+        read_pairs(table, winners="0=left")
+    with pytest.raises(ParameterError, match="left, right, tie or both bad, not 'first one'"):
+        read_pairs(table, winners="0=first one,1=right")
+
+
+def test_texts_are_no_competitors():
+    """Answers that are compared once each have no rank, whatever they are called."""
+    one, two = ([f"{who} gave a long answer to question number {n}" for n in range(4)] for who in ("She", "He"))
+    for columns in (("response_a", "response_b"), ("chosen", "rejected")):
+        table = pa.table({columns[0]: one, columns[1]: two, "winner": ["a", "b", "a", "tie"]}).select(
+            [*columns, *(["winner"] if columns[0] == "response_a" else [])]
+        )
+        with pytest.raises(DataError, match=f"'{columns[0]}', '{columns[1]}' of .* hold texts, not competitors: 8 such as"):
+            read_pairs(table)
+    met = pa.table({"left": one * 2, "right": [*one[1:], one[0], *one[2:], *one[:2]], "winner": ["left"] * 8})
+    assert read_pairs(met).n_items == 4
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_an_object_is_no_name_of_a_competitor(tmp_path, suffix):
+    rows = [
+        {"A": {"tone": n}, "B": {"tone": 3}, "judge": ["j", "prompt"], "preference": "A", "by": {"one": "x", "two": "y"}}
+        for n in range(3)
+    ]
+    path = tmp_path / f"verdicts{suffix}"
+    path.write_text("\n".join(map(json.dumps, rows)) if suffix == ".jsonl" else json.dumps(rows), encoding="utf-8")
+    with pytest.raises(ColumnError, match="If no column names the two that were compared, add left and right"):
+        read_pairs(path)
+    pairs = read_pairs(path, left_column="by.one", right_column="by.two")
+    assert names(pairs) == [("x", "y", 0)] * 3
+    assert pairs.workers.to_pylist() == ["j"]
+
+
+def test_alpaca_evals_zero_is_a_tie():
+    rows = {"generator_1": ["x"] * 3, "generator_2": ["y"] * 3, "preference": [1, 2, 0]}
+    assert read_pairs(pa.table(rows)).outcome.tolist() == [0, 1, 2]
+
+
+def test_fastchats_ties_of_two_orders_that_differ():
+    table = pa.table({"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": ["tie (inconsistent)", "model_b"]})
+    assert read_pairs(table).outcome.tolist() == [2, 1]
+
+
+def test_only_what_is_no_side_is_asked_for():
+    table = pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["left", "skip"]})
+    with pytest.raises(DataError, match=r"data row 2 .*if 'skip' is a code, say"):
+        read_pairs(table)

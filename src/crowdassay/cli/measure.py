@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, choice, split
+from crowdassay.cli.options import PATH, Grouped, choice, reading_option, split
 from crowdassay.cli.study import StudyCommand
 from crowdassay.errors import ParameterError
 
@@ -50,6 +50,8 @@ FACET_SETTINGS = ("steps", "estimation", "correct", "max_iter")
 @click.option("--time", "time", help="Column of times or dates: tests whether raters drift.")
 @click.option("--score-column", help="Column that holds the rating; found by name otherwise.")
 @click.option("--bins", help="How many classes to make of the ratings, as of a slider's, or their edges separated by commas.")
+@reading_option("missing")
+@reading_option("sheet")
 @click.option("--max-iter", default=100, show_default=True, help="Steps of Newton's method.")
 @MEASURE.options
 def measure(ratings: Path, **options: Any) -> int:
@@ -75,7 +77,7 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
             time_column=options["time"],
             question_column=options["cluster"],
             allow_drops=options["allow_drops"],
-            bins=options["bins"],
+            **{name: options[name] for name in ("bins", "missing", "sheet")},
         )
         return FacetsView(model, pairs)
 

@@ -114,20 +114,9 @@ def reading_options(command: Callable[..., Any], metavar: str | None = None) -> 
 
 def column_options(command: Callable[..., Any], without: Sequence[str] = ()) -> Callable[..., Any]:
     """Add the options that say how to read labels, without the argument."""
-    for name, option in reversed(READING_OPTIONS.items()):
-        if name in without:
-            continue
-        facts = option.metadata
-        more: dict[str, Any] = {}
-        if isinstance(option.default, bool):
-            more = {"is_flag": True}
-        elif choices := facts.get("choices"):
-            more = {"type": click.Choice(list(choices)), "default": option.default, "show_default": option.default is not None}
-        if bare := facts.get("bare"):
-            more |= {"is_flag": False, "flag_value": bare}
-        if facts.get("several"):
-            more |= {"multiple": True}
-        command = click.option(*facts.get("flags", (flag(name),)), name, help=facts["help"], **more)(command)
+    for name in reversed(READING_OPTIONS):
+        if name not in without:
+            command = reading_option(name)(command)
     return command
 
 
@@ -138,6 +127,22 @@ def split(text: str | None) -> list[str]:
     ['rater', 'task']
     """
     return [] if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def reading_option(name: str) -> Callable[..., Any]:
+    """Return one of the options that say how to read labels."""
+    option = READING_OPTIONS[name]
+    facts = option.metadata
+    more: dict[str, Any] = {}
+    if isinstance(option.default, bool):
+        more = {"is_flag": True}
+    elif choices := facts.get("choices"):
+        more = {"type": click.Choice(list(choices)), "default": option.default, "show_default": option.default is not None}
+    if bare := facts.get("bare"):
+        more |= {"is_flag": False, "flag_value": bare}
+    if facts.get("several"):
+        more |= {"multiple": True}
+    return click.option(*facts.get("flags", (flag(name),)), name, help=facts["help"], **more)
 
 
 def read_options(options: Options) -> ReadOptions:

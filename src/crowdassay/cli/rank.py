@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.cli.options import PATH, Grouped, choice, confidence_option, split
+from crowdassay.cli.options import PATH, Grouped, choice, confidence_option, reading_option, split
 from crowdassay.cli.study import StudyCommand
 from crowdassay.errors import ParameterError
 
@@ -25,7 +25,7 @@ RANK = StudyCommand(
     only_written=("wins",),
 )
 RANK_SETTINGS = ("ties", "intervals", "confidence", "resamples", "seed", "max_iter")
-PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops")
+PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops", "sheet")
 
 
 @click.command(cls=Grouped)
@@ -52,11 +52,13 @@ PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column",
 @click.option("--right-column", help="Column of the right one.")
 @click.option("--winner-column", help="Column of the winner: left, right, a name, tie or both bad.")
 @click.option("--worker-column", help="Column of who compared; there need be none.")
-@choice(
+@click.option(
     "--winners",
-    values=["auto", "side", "name"],
-    help="Whether winners are sides (left, model_a) or names of what was compared.",
+    default="auto",
+    show_default=True,
+    help="Whether winners are sides (left, model_a) or names: auto, side or name; or what codes mean, such as 'P=left,I=tie'.",
 )
+@reading_option("sheet")
 @click.option("--max-iter", default=200, show_default=True, help="Steps of Newton's method.")
 @RANK.options
 def rank(pairs: Path, **options: Any) -> int:

@@ -106,6 +106,21 @@ def rows_of_frame(value: object) -> Iterator[Any]:
     yield value
 
 
+def flat(record: dict[str, Any], depth: int = 4) -> dict[str, Any]:
+    """Return a record and, beside its objects, the values in them under dotted names; its own names win.
+
+    >>> flat({"id": 1, "verdict": {"correct": True, "by": {"rule": 2}}})
+    {'id': 1, 'verdict': {'correct': True, 'by': {'rule': 2}}, 'verdict.correct': True, 'verdict.by.rule': 2}
+    """
+    found = dict(record)
+    for name, value in record.items():
+        if isinstance(value, dict) and depth:
+            for key, inside in flat(value, depth - 1).items():
+                if not isinstance(inside, dict):
+                    found.setdefault(f"{name}.{key}", inside)
+    return found
+
+
 def _all_lists(value: dict[str, Any]) -> bool:
     return all(isinstance(part, list) for part in value.values())
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -43,7 +44,7 @@ from crowdassay.labels.raw import (
     parquet_file,
     refuse_bad_bytes,
 )
-from crowdassay.labels.values import shown_file
+from crowdassay.labels.values import mapping, shown_file
 
 ARCHIVES = frozenset({"zip", "folder"})
 MAX_MEMBERS = 10_000  # in a zip
@@ -145,6 +146,17 @@ class Probe:
             for value in self.values():
                 if isinstance(value, dict):
                     yield self.path.name, value
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the records of a plain table; a file that is one object with a single list of objects is that list."""
+        records = self.records()
+        start = list(islice(records, 2))
+        if len(start) == 1 and self.kind == "records" and self.suffix not in LINES:
+            lists = [value for value in start[0].values() if isinstance(value, list) and any(map(mapping, value))]
+            if len(lists) == 1 and all(isinstance(value, dict) for value in lists[0]):
+                start = lists[0]
+        yield from start
+        yield from records
 
     def values(self, decoder: json.JSONDecoder = EXACT_DECODER) -> Iterator[Any]:
         """Yield the JSON values of a file, whether in a list, on lines or one after the other."""

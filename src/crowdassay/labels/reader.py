@@ -20,7 +20,7 @@ from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
-from crowdassay.labels.jsontext import good_lines
+from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
@@ -84,9 +84,10 @@ def read_facts(
         plain = options.format == PLAIN_FORMAT
         rows = None if plain else _read_export(str(options.format), probes, options, source)
         about = None if rows is None else rows.about
-        there = list(dict.fromkeys(name for one in probes for name in (*one.header, *sorted(one.keys))))
-        if not plain:
-            there = [] if about is None else about.column_names[1:]
+        there = [] if about is None else about.column_names[1:]
+        if plain:
+            first = [next(one.rows(), {}) if one.kind == "records" else dict.fromkeys(one.header) for one in probes]
+            there = list(dict.fromkeys(name for record in first for name in flat(record)))
         for option, column in asked.items():
             if not there:
                 raise ParameterError(

@@ -20,15 +20,17 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import DUCKDB_BLANK, blank_as_null, join_cells, join_sql, not_one_value
-from crowdassay.labels.columns import find_columns, item_parts, join_parts
+from crowdassay.labels.columns import Sample, find_columns, item_parts, join_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
-from crowdassay.labels.jsontext import check_whole, explain
+from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
-from crowdassay.labels.roles import Role, RoleLike
-from crowdassay.labels.values import counted, mapping, shown, text_of
+from crowdassay.labels.roles import ROLES, Role, RoleLike
+from crowdassay.labels.values import counted, listed, mapping, shown, text_of
 
+MOST_INNER = 200  # names of values inside objects that may be columns
+TOLD_BY_LISTS = ("item", "question", "group", "facet")  # roles, or how they begin, whose lists are ids in parts
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
 
 
@@ -179,7 +181,11 @@ def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | Non
         raise DataError(f"No labels found in {probe.shown}; it needs one JSON object per label.")
     if rows == 1 and not by_line:
         return _slow_json(probe, roles, given)  # one object may be a whole frame
-    columns = find_columns(names, roles, given, lambda: _first_records(probe))
+    inside = any(isinstance(value, dict) for value in mapping(probe.first).values())
+    rows = [flat(record) for record in _first_records(probe)] if inside else []
+    columns = _find_columns(names, rows, roles, given, lambda: rows or _first_records(probe))
+    if not set(names).issuperset(columns.values()):
+        return _slow_json(probe, roles, given)
     parts = {role: f"json -> {text(_pointer(name))}" for role, name in columns.items()}
     nested = " OR ".join(f"json_type({part}) IN ('ARRAY', 'OBJECT')" for part in parts.values())
     if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", probe.path, lambda relation: relation.fetchall()):  # noqa: S608
@@ -194,7 +200,7 @@ def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | Non
 
 def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
     """Read records one by one: those that DuckDB does not take, in a zip, a frame in one object, or with lists as values."""
-    records = [value for value in probe.values() if isinstance(value, dict)]
+    records = list(probe.rows())
     if not records:
         raise DataError(f"No labels found in {probe.shown}; it needs one JSON object per label.")
     names = list(dict.fromkeys(key for record in records for key in record))
@@ -204,13 +210,15 @@ def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str 
             f"{probe.shown} is one JSON object with lists inside ({', '.join(map(shown, lists[:5]))}); write a "
             "list with one object per label, with the item, the worker and the label."
         )
-    columns = find_columns(names, roles, given, lambda: records[:FIRST_ROWS])
+    rows = [flat(record) for record in records[:FIRST_ROWS]]
+    columns = _find_columns(names, rows, roles, given, lambda: rows)
+    whole = set(names).issuperset(columns.values())
 
     def slowly() -> Iterator[pa.RecordBatch]:
         for first in range(0, len(records), BATCH):
-            part = records[first : first + BATCH]
+            part = [record if whole else flat(record) for record in records[first : first + BATCH]]
             cells = {
-                role: [_one_value(record.get(name), role, first + n, probe) for n, record in enumerate(part)]
+                role: [_one_value(record.get(name), name, role, first + n, probe) for n, record in enumerate(part)]
                 for role, name in columns.items()
             }
             try:
@@ -221,15 +229,44 @@ def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str 
     return Source(probe, columns, None, slowly)
 
 
-def _one_value(value: object, role: str, row: int, probe: Probe) -> str | None:
-    """Return a cell as text; a list of one is its only value, and any other list or object is refused."""
+def _find_columns(
+    names: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    roles: Sequence[RoleLike],
+    given: Mapping[str, str | None],
+    sample: Sample,
+) -> dict[str, str]:
+    """Return columns as `find_columns` does, values inside objects among them; which of these are labels is never guessed."""
+    columns = find_columns(_with_inner(names, rows), roles, given, sample)
+    if (label := columns.get("label")) is not None and label not in names and not given.get("label"):
+        raise ColumnError(
+            f"Of the values inside objects, {shown(label)} could be the label; say --label-column {label} if it is."
+        )
+    return columns
+
+
+def _with_inner(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the names of columns, and those of values inside objects, in which rows are `flat`."""
+    own = set(names)
+    inner = dict.fromkeys(name for row in rows for name in row if name not in own)
+    return [*names, *islice(inner, MOST_INNER)]
+
+
+def _one_value(value: object, name: str, role: str, row: int, probe: Probe) -> str | None:
+    """Return a cell as text; a list of one is its only value, of an id the values are joined, and all else is refused."""
     if isinstance(value, list) and len(value) <= 1:
         value = value[0] if value else None
+    plain = isinstance(value, list) and not any(isinstance(one, list | dict) for one in value)
+    if isinstance(value, list) and plain and role.startswith(TOLD_BY_LISTS):
+        cells = [pa.array([None if one is None else text_of(one)], pa.string()) for one in value]
+        value = join_cells(cells)[0].as_py()
     if isinstance(value, list | dict):
         what = "a list" if isinstance(value, list) else "an object"
-        raise DataError(
-            f"The {role} in record {row + 1} of {probe.shown} is {what} ({shown(value)}); it needs one text, number or date."
-        )
+        remedy = "it needs one text, number or date"
+        option = ROLES[role].option if role in ROLES else None
+        if option is not None and (inner := _with_inner([name], [flat({name: value})])[1:]):
+            remedy = f"name one value in it ({listed(inner, 8)}) with {option}"
+        raise DataError(f"The {role} in record {row + 1} of {probe.shown} is {what} ({shown(value)}); {remedy}.")
     return None if value is None else text_of(value)
 
 
@@ -282,7 +319,7 @@ def _first_records(probe: Probe) -> list[dict[str, Any]]:
         with probe.opened() as stream, suppress(ValueError):  # whoever reads it all says what is wrong
             lines = [json.loads(line) for line in islice(stream, FIRST_ROWS) if line.strip()]
             return [record for record in lines if isinstance(record, dict)]
-    return list(islice(probe.records(), FIRST_ROWS))
+    return list(islice(probe.rows(), FIRST_ROWS))
 
 
 def _pointer(name: str) -> str:

@@ -140,7 +140,7 @@ def _rows(probe: Probe) -> pa.Table:
         with parquet_file(probe.path) as file:
             plain = [one.name for one in file.schema_arrow if not pa.types.is_nested(one.type)]
             return pa.Table.from_batches(islice(file.iter_batches(BATCH, columns=plain), ROWS_TRIED // BATCH))
-    records = list(islice(probe.records(), ROWS_TRIED))
+    records = list(islice(probe.rows(), ROWS_TRIED))
     names = [name for name in records[0] if not any(isinstance(record.get(name), list | dict) for record in records)]
     cells = {name: [None if (value := record.get(name)) is None else text_of(value) for record in records] for name in names}
     return pa.table({name: pa.array(column, pa.string()) for name, column in cells.items()})

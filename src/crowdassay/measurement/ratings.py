@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.cells import without
 from crowdassay.labels.classes import bin_limits, bin_places
 from crowdassay.labels.extras import read_times
 from crowdassay.labels.frames import take_labels
@@ -105,6 +106,8 @@ def read_ratings(
     question_column: str | None = None,
     allow_drops: bool = False,
     bins: object = (),
+    missing: object = (),
+    sheet: str | None = None,
 ) -> Ratings:
     """Take ratings from a frame or a file.
 
@@ -123,6 +126,10 @@ def read_ratings(
         Go on even if more than half of the rows miss a value.
     bins : int or list of numbers, optional
         How many classes to make of the ratings, as of a slider's, or the edges of the classes.
+    missing : str or list of str, optional
+        Ratings that stand for none given, such as -1.
+    sheet : str, optional
+        Which sheet of a workbook to read.
     """
     facets = check_facets(facets)
     beside = [Role(name, f"--{name}", required=False) for name in ("group", "time")]
@@ -134,12 +141,15 @@ def read_ratings(
         "question": question_column,
     }
     try:
-        columns = read_columns(data, roles, given, "ratings")
+        columns = read_columns(data, roles, given, "ratings", sheet)
     except DataError:  # a prompt may be a list of messages, and nobody asked for it
         if question_column is not None:
             raise
-        columns = read_columns(data, roles[:-1], given, "ratings")
-    return encode_ratings(columns, facets, allow_drops=allow_drops, bins=ReadOptions.of({"bins": bins}).bins)
+        columns = read_columns(data, roles[:-1], given, "ratings", sheet)
+    wanted = ReadOptions.of({"bins": bins, "missing": missing})
+    score = without(columns.table["score"], wanted.missing)
+    columns = replace(columns, table={**columns.table, "score": score})
+    return encode_ratings(columns, facets, allow_drops=allow_drops or bool(wanted.missing), bins=wanted.bins)
 
 
 def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bool, bins: tuple[str, ...] = ()) -> Ratings:

@@ -9,7 +9,8 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.ranking.identified import Identified
-from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs
+from crowdassay.ranking.pairs import Pairs
+from crowdassay.ranking.winners import LEFT, RIGHT, TIED
 from crowdassay.solvers.newton import Evaluation, evaluate_parts, halves
 
 BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together

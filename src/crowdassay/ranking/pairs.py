@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,28 +11,18 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError
-from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.report import similar_names
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
 from crowdassay.labels.values import as_text, counted, listed, number_of, shown
 from crowdassay.ranking.shapes import read_pair_columns
+from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, BOTH_BAD, LEFT, MISSING, RIGHT, TIED, plain_word, read_winners
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
 
-LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
-SIDE_WORDS = {
-    "left": LEFT, "a": LEFT, "modela": LEFT, "model1": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT,
-    "modelawins": LEFT, "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "model2": RIGHT, "second": RIGHT, "2": RIGHT,
-    "rightwins": RIGHT, "bwins": RIGHT, "modelbwins": RIGHT,
-}  # fmt: skip
-TIE_WORDS = {
-    "tie": TIED, "ties": TIED, "draw": TIED, "equal": TIED, "same": TIED, "bothgood": TIED, "tiebothgood": TIED,
-    "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
-}  # fmt: skip
-NO_ANSWER = ("error",)  # what stands where a judge gave none
-WINNER_READINGS = ("auto", "side", "name")
+WORDS_OF_A_TEXT = 6
+MOST_TEXTS_COMPARED = 3  # with one another, as the answers to one question are
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +127,7 @@ def read_pairs(
     winners: str = "auto",
     both_bad: str = "tie",
     allow_drops: bool = False,
+    sheet: str | None = None,
 ) -> Pairs:
     """Take comparisons from a frame or a file.
 
@@ -145,8 +135,9 @@ def read_pairs(
     ----------
     data : frame, str or Path
         One row for each comparison: crowd-kit's frames (left, right, label, worker), arena-style records (model_a, model_b,
-        winner, judge), FastChat's pairs (model_1, model_2, winner, or g1_winner and g2_winner for both orders), AlpacaEval's
-        annotations (generator_1, generator_2, preference), winners and losers, or a Label Studio export with a pairwise tag.
+        winner, judge), FastChat's pairs (model_1, model_2, winner, or g1_winner and g2_winner for both orders, or winner1,
+        winner2 ... for several voters), AlpacaEval's annotations (generator_1, generator_2, preference), winners and
+        losers, or a Label Studio export with a pairwise tag.
     left_column, right_column, winner_column, worker_column : str, optional
         Found by name when not given. There may be no worker, or one here and there.
     group_column : str, optional
@@ -155,16 +146,18 @@ def read_pairs(
     style : sequence of str
         What else differs between the two sides, such as length: a column of differences, or two columns such as
         ``length_left`` and ``length_right``.
-    winners : {'auto', 'side', 'name'}
-        Whether winners are sides or names.
+    winners : {'auto', 'side', 'name'} or str
+        Whether winners are sides or names, or what codes mean, such as 'P=left,I=tie'.
     both_bad : {'tie', 'drop'}
         What to do with comparisons in which both were bad.
     allow_drops : bool
         Go on even if more than half of the rows miss a value.
+    sheet : str, optional
+        Which sheet of a workbook to read.
     """
     check_choice("both_bad", both_bad, ("tie", "drop"))
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
-    columns = read_pair_columns(data, {**given, "group": group_column, "question": question_column}, style)
+    columns = read_pair_columns(data, {**given, "group": group_column, "question": question_column}, style, sheet)
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
 
 
@@ -180,15 +173,16 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     group, groups = coded.get("group", (None, None))
     question = coded["question"][0] if "question" in coded else None
     values = np.column_stack([np.zeros((n_rows, 0)), *(_style_values(columns, name) for name in style)])
-    won = np.full(n_rows, LEFT), np.full(n_rows, np.nan)
-    outcome, share = read_winners(table["winner"], left, right, items, winners, columns.source) if sides else won
-    if "winner turned round" in table:  # each row is one question, judged in both orders
-        again = read_winners(table["winner turned round"], left, right, items, winners, columns.source)
-        left, right = np.concatenate([left, right]), np.concatenate([right, left])
-        outcome = np.concatenate([outcome, np.array([RIGHT, LEFT, TIED, BOTH_BAD, MISSING])[again[0]]])
-        share, values = np.concatenate([share, 1 - again[1]]), np.concatenate([values, -values])
-        question = np.tile(np.arange(n_rows) if question is None else question, 2)
-        worker, group = np.tile(worker, 2), None if group is None else np.tile(group, 2)
+    outcome, share, turned, voters = _read_votes(columns, left, right, items, winners)
+    rows = np.arange(len(outcome)) % n_rows  # each may be judged more than once
+    if len(rows) > n_rows and question is None:
+        question = np.arange(n_rows)
+    if voters and "worker" not in table:
+        worker, workers = np.arange(len(rows)) // n_rows, pa.array(voters)
+    left, right = np.where(turned, right[rows], left[rows]), np.where(turned, left[rows], right[rows])
+    values = values[rows] * np.where(turned, -1, 1)[:, None]
+    worker = worker if len(worker) == len(rows) else worker[rows]
+    group, question = (None if one is None else one[rows] for one in (group, question))
     missing: dict[str, BoolArray] = {one: left < 0, two: right < 0, "winner": outcome == MISSING}
     missing |= {name: np.isnan(values[:, n]) for n, name in enumerate(style)}
     if group is not None:
@@ -199,6 +193,8 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
         dropped["compared with itself"] = int(same.sum())
         kept &= ~same
     notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers)]
+    if voters:
+        notes.append(f"Each of the columns {listed(voters)} holds the votes of one voter.")
     if not sides:
         notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
     bad = kept & (outcome == BOTH_BAD)
@@ -215,7 +211,38 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
         left, right, outcome, worker, items, workers, values, style, group, groups, question, None, columns.source,
         columns.names, columns.frame, dropped, tuple(notes), sides,
     ).only(kept)  # fmt: skip
-    return _numbered(_shared_out(pairs, share[kept]))
+    pairs = _numbered(_shared_out(pairs, share[kept]))
+    _refuse_texts(pairs, [columns.names[side] for side in (one, two)])
+    return pairs
+
+
+def _read_votes(
+    columns: Columns, left: IntArray, right: IntArray, items: pa.Array, winners: str
+) -> tuple[IntArray, FloatArray, BoolArray, list[str]]:
+    """Return the outcomes, the shares, and which are turned round, one column of winners after the other; and who voted."""
+    table, n_rows = columns.table, columns.n_rows
+    votes = [name for name in table if name.startswith("winner")] if "left" in table else []
+    if not votes:
+        return np.full(n_rows, LEFT), np.full(n_rows, np.nan), np.zeros(n_rows, bool), []
+    tied = plain_word(columns.names["left"]) == ALPACA_EVALS_LEFT
+    read = [read_winners(table[name], left, right, items, winners, columns.source, zero_ties=tied) for name in votes]
+    outcome, share = np.concatenate([one for one, _ in read]), np.concatenate([one for _, one in read])
+    turned = np.repeat([name == "winner turned round" for name in votes], n_rows)
+    outcome = np.where(turned & np.isnan(share), np.array([RIGHT, LEFT, TIED, BOTH_BAD, MISSING])[outcome], outcome)
+    voters = [] if len(votes) == 1 or turned.any() else [columns.names[name] for name in votes]
+    return outcome, np.where(turned, 1 - share, share), turned, voters
+
+
+def _refuse_texts(pairs: Pairs, names: Sequence[str]) -> None:
+    """Refuse to rank answers by their texts: they are long, and hardly any is compared with more than one other."""
+    n_words = np.median([len(text.split()) for text in pairs.items.to_pylist()])
+    n_parts = int(find_parts(pairs).max()) + 1
+    if n_parts > 1 and n_words >= WORDS_OF_A_TEXT and pairs.n_items <= MOST_TEXTS_COMPARED * n_parts:
+        raise DataError(
+            f"The columns {listed(names)} of {shown(pairs.source)} hold texts, not competitors: {pairs.n_items:,} such as "
+            f"{shown(pairs.items[0].as_py())}, in {n_parts:,} parts never compared with one another. Name the columns that say "
+            "whose texts they are with --left-column and --right-column; where none does, there is nothing to rank."
+        )
 
 
 def _style_values(columns: Columns, name: str) -> FloatArray:
@@ -262,85 +289,6 @@ def _numbered(pairs: Pairs) -> Pairs:
         pairs, question=question, left=codes[: pairs.n_pairs], right=codes[pairs.n_pairs :],
         items=pairs.items.take(pa.array(used)), style=pairs.style / np.maximum(spread, 1e-300),
     )  # fmt: skip
-
-
-def plain_word(text: str) -> str:
-    """Return a word without case and punctuation.
-
-    >>> plain_word("tie (bothbad)"), plain_word("Model_A")
-    ('tiebothbad', 'modela')
-    """
-    return re.sub(r"[^0-9a-z]+", "", text.casefold())
-
-
-def read_winners(
-    column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str
-) -> tuple[IntArray, FloatArray]:
-    """Return the outcome of every comparison, 0 left, 1 right, 2 tie, 3 both bad, -1 missing, and shares; both (n_rows,).
-
-    A preference between 1, the left one, and 2, the right one, is a share of a win of the left one; elsewhere shares are NaN.
-
-    Parameters
-    ----------
-    column : pyarrow.Array
-        Sides (left, right, a, b, model_a ...), names of the things compared, and words for ties.
-    left, right : ndarray of int64, shape (n_rows,)
-    names : pyarrow.Array
-        What is compared.
-    reading : {'auto', 'side', 'name'}
-        Whether winners are sides or names. Found out when every winner can be read in one way only.
-    source : str
-    """
-    check_choice("winners", reading, WINNER_READINGS)
-    codes, words = code_column(column, "winner")
-    texts = as_text(words).to_pylist()
-    if reading != "name" and (preferences := _preferences(texts, names)) is not None:
-        share = preferences[codes]
-        outcome = np.select([np.isnan(share), share == 1, share == 0, share == 0.5], [MISSING, LEFT, RIGHT, TIED], LEFT)
-        return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan)
-    place = {name: n for n, name in enumerate(names.to_pylist())}
-    plain = [plain_word(text) for text in texts]
-    unanswered = [word in NO_ANSWER and text not in place for word, text in zip(plain, texts, strict=True)]
-    given = ~np.array([*unanswered, True])[codes]
-    item = np.array([*(place.get(text, -1) for text in texts), -1])[codes]
-    side = np.array([*(SIDE_WORDS.get(word, -1) for word in plain), -1])[codes]
-    tie = np.array([*(TIE_WORDS.get(word, -1) for word in plain), -1])[codes]
-    by_name = np.select([item < 0, item == left, item == right], [tie, LEFT, RIGHT], -1)
-    by_side = np.where(side >= 0, side, tie)
-    able = {"name": bool((by_name[given] >= 0).all()), "side": bool((by_side[given] >= 0).all())}
-    if reading == "auto":
-        if able["name"] and able["side"] and (by_name[given] != by_side[given]).any():
-            raise DataError(
-                f"The winners in {shown(source)} can be read as sides or as names of what was compared, which differ; "
-                "say which with --winners side or --winners name."
-            )
-        reading = "side" if able["side"] else "name"
-    winners = by_side if reading == "side" else by_name
-    bad = np.flatnonzero(given & (winners < 0))
-    if len(bad):
-        row = int(bad[0])
-        pair = f"{shown(names[int(left[row])].as_py())} and {shown(names[int(right[row])].as_py())}"
-        more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
-        raise DataError(
-            f"The winner in data row {row + 1} of {shown(source)} is {shown(texts[codes[row]])}, which is neither of the two "
-            f"compared ({pair}) nor left, right, tie or both bad{more}; correct it."
-        )
-    return np.where(given, winners, MISSING), np.full(len(winners), np.nan)
-
-
-def _preferences(texts: Sequence[str], names: pa.Array) -> FloatArray | None:
-    """Return the share of a win of the left one for each preference, and NaN; None where these are no such numbers.
-
-    They are numbers from 1 to 2, or 0 for a tie, and not all 1 and 2, which are sides.
-
-    >>> _preferences(["1", "1.25", "2.0", "0"], pa.array(["x", "y"])).tolist()
-    [1.0, 0.75, 0.0, 0.5, nan]
-    """
-    numbers = [number_of(text) for text in texts]
-    values = [number for number in numbers if number is not None and (1 <= number <= 2 or number == 0)]
-    if len(values) < len(texts) or set(texts) <= {"1", "2"} or set(texts) & set(names.to_pylist()):
-        return None
-    return np.array([0.5 if value == 0 else 2 - value for value in values] + [np.nan])
 
 
 def find_parts(pairs: Pairs) -> IntArray:

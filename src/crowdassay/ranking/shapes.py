@@ -28,6 +28,11 @@ PAIR_ROLES = (
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
 BEFORE = (("left_", "right_"), ("a_", "b_"))
 BOTH_ORDERS = (Role("winner", None, ("g1winner",)), Role("winner turned round", None, ("g2winner",)))
+MOST_VOTERS = 50
+VOTES = ("winner", "vote", "preference", "preferred", "verdict")
+VOTERS = tuple(
+    Role(f"winner {n}", None, tuple(f"{word}{n}" for word in VOTES), required=n <= 2) for n in range(1, MOST_VOTERS + 1)
+)
 WON_AND_LOST = (
     Role("winner", "--winner-column", ("winner", "chosen"), ("", "id", "name", "model", "team")),
     Role("loser", "--right-column", ("loser", "rejected"), ("", "id", "name", "model", "team")),
@@ -36,12 +41,13 @@ WON_AND_LOST = (
 Given = dict[str, str | None]
 
 
-def read_pair_columns(data: object, given: Given, style: Sequence[str]) -> Columns:
+def read_pair_columns(data: object, given: Given, style: Sequence[str], sheet: str | None = None) -> Columns:
     """Read the columns of comparisons; those of the shape of a tool are known by their names.
 
     A table has the columns left, right and winner, with the columns of every style. Where both orders of a pair are in one row,
-    ``winner turned round`` is who won in the second; where only the winner and the loser are known there are ``winner`` and
-    ``loser``, and neither left nor right.
+    ``winner turned round`` is who won in the second; where each of several voters has a column these are ``winner 1``,
+    ``winner 2`` ...; where only the winner and the loser are known there are ``winner`` and ``loser``, and neither left nor
+    right.
     """
     if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
         if given["group"] is not None or given["question"] is not None or style:
@@ -50,53 +56,60 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str]) -> Colum
             )
         return columns
     try:
-        return _read_shapes(data, given, style)
+        return _read_shapes(data, given, style, sheet)
     except DataError:
         if (table := _without_lists(data)) is None:
             raise
-        return replace(_read_shapes(table, given, style), source=Path(str(data)).name)
+        return replace(_read_shapes(table, given, style, None), source=Path(str(data)).name)
 
 
-def _read_shapes(data: object, given: Given, style: Sequence[str]) -> Columns:
+def _read_shapes(data: object, given: Given, style: Sequence[str], sheet: str | None) -> Columns:
     """Read the columns in the first shape that fits; where none does, what is said is about left, right and winner."""
     beside = PAIR_ROLES[3:]
     named = {name for name in ("left", "right", "winner") if given[name] is not None}
     if named == {"left", "right", "winner"} and given["winner"] in {given["left"], given["right"]}:  # who won is on one side
         loser = given["right"] if given["winner"] == given["left"] else given["left"]
-        return _read_with_style(data, (*WON_AND_LOST, *beside), {**given, "loser": loser, "left": None, "right": None}, style)
+        return _read_with_style(
+            data, (*WON_AND_LOST, *beside), {**given, "loser": loser, "left": None, "right": None}, style, sheet
+        )
     try:
-        return _read_with_style(data, PAIR_ROLES, given, style)
+        return _read_with_style(data, PAIR_ROLES, given, style, sheet)
     except ColumnError as plain:
         if not plain.missing:
             raise
-        shapes = ([(*PAIR_ROLES[:2], *BOTH_ORDERS, *beside)] if given["winner"] is None else []) + (
-            [(*WON_AND_LOST, *beside)] if not named & {"left", "right"} else []
-        )
-        for roles in shapes:
+        several = [(*PAIR_ROLES[:2], *votes, *beside) for votes in (BOTH_ORDERS, VOTERS) if given["winner"] is None]
+        for roles in [*several, *([] if named & {"left", "right"} else [(*WON_AND_LOST, *beside)])]:
             try:
-                return _read_with_style(data, roles, given, style)
+                return _read_with_style(data, roles, given, style, sheet)
             except ColumnError:
                 continue
+        if {"left", "right"} <= set(plain.missing):
+            hint = "If no column names the two that were compared, add left and right with their names to every row."
+            raise ColumnError(f"{plain.message} {hint}", missing=plain.missing) from None
         raise
 
 
 def _without_lists(data: object) -> pa.Table | None:
     """Return the records of a JSON file whose cells are lists, such as a judge and its prompt; None of other files.
 
-    A list that begins with a text stands for that text, other lists and objects for what they look like.
+    A list that begins with a text stands for that text, other lists for what they look like. An object is no name of anything,
+    so that only a question may be one.
     """
+    from crowdassay.labels.jsontext import flat  # noqa: PLC0415
     from crowdassay.labels.probe import probe  # noqa: PLC0415
 
+    is_question = ROLES["question"].is_named
     if not isinstance(data, str | Path) or Path(data).suffix not in {".json", ".jsonl", ".ndjson"}:
         return None
     try:
-        records = list(probe(Path(data)).records())
+        records = [flat(record) for record in probe(Path(data)).rows()]
     except CrowdassayError:
         return None  # whose plain reader says what is wrong with it
     cells = [cell for record in records for cell in record.values()]
     if not any(isinstance(cell, list | dict) for cell in cells):
         return None
-    names = dict.fromkeys(name for record in records for name in record)
+    objects = {name for record in records for name, cell in record.items() if isinstance(cell, dict)}
+    names = dict.fromkeys(name for record in records for name in record if name not in objects or is_question(name))
     return pa.table({name: pa.array([_plain_cell(record.get(name)) for record in records], pa.string()) for name in names})
 
 
@@ -106,7 +119,7 @@ def _plain_cell(cell: object) -> str | None:
     return None if cell is None else json.dumps(cell) if isinstance(cell, list | dict) else text_of(cell)
 
 
-def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: Sequence[str]) -> Columns:
+def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: Sequence[str], sheet: str | None) -> Columns:
     """Read the columns, trying for every style a column of its name, or one for each side."""
     sides: dict[str, str | None] = {}
     for name in style:
@@ -118,14 +131,14 @@ def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: S
         for columns in tries:
             more = dict(zip((f"style {name} left", f"style {name} right"), columns, strict=False))
             try:
-                read_columns(data, _style_roles(more), more, "comparisons")
+                read_columns(data, _style_roles(more), more, "comparisons", sheet)
             except ColumnError:
                 continue
             sides |= more
             break
         else:
             raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
-    return read_columns(data, [*roles, *_style_roles(sides)], given | sides, "comparisons")
+    return read_columns(data, [*roles, *_style_roles(sides)], given | sides, "comparisons", sheet)
 
 
 def _style_roles(names: Iterable[str]) -> list[Role]:

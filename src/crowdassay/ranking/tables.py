@@ -15,7 +15,8 @@ from crowdassay.labels.values import counted, listed, shown
 from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, apart
 from crowdassay.ranking.intervals import MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
 from crowdassay.ranking.likelihood import MOST_PAIR_PARAMETERS
-from crowdassay.ranking.pairs import LEFT, RIGHT, TIED, Pairs, find_parts
+from crowdassay.ranking.pairs import Pairs, find_parts
+from crowdassay.ranking.winners import LEFT, RIGHT, TIED
 from crowdassay.tables import Column, TableOf
 
 if TYPE_CHECKING:

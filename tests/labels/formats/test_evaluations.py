@@ -555,6 +555,9 @@ def test_langsmith_feedback(tmp_path):
     cells = [[json.dumps(cell) if isinstance(cell, dict) else cell for cell in record.values()] for record in records]
     path = write(tmp_path / "feedback.csv", csv_text(header, cells))
     assert rows_of(read_labels(path, question="helpful")) == rows_of(labels)
+    frames = [[str(cell) if isinstance(cell, dict) else cell for cell in record.values()] for record in records]
+    path = write(tmp_path / "frame.csv", csv_text(header, frames))  # a data frame writes objects as Python does
+    assert rows_of(read_labels(path, question="helpful")) == rows_of(labels)
 
 
 @pytest.mark.parametrize("version", ["new", "old"])

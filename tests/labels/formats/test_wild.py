@@ -329,7 +329,7 @@ FOREIGN = {
     "cas.json": ('{"%TYPES": {}, "%FEATURE_STRUCTURES": []}', "INCEpTION"),
     "webanno.tsv": ("#FORMAT=WebAnno TSV 3.3\n\n1-1\t0-5\tAlice\n", "WebAnno"),
     "survey.csv": ("StartDate,EndDate,Status,ResponseId,Q1\n2024,2024,0,R_1,yes\n", "Qualtrics"),
-    "nested.json": ('{"name": "x", "items": [{"id": 1}]}', "one JSON object with lists inside ('items')"),
+    "nested.json": ('{"items": [{"id": 1}], "by": [{"id": 2}]}', "one JSON object with lists inside ('items', 'by')"),
 }
 
 
@@ -609,3 +609,9 @@ def test_only_what_reads_the_file_is_proposed(tmp_path, text, proposed):
 def test_a_header_written_as_a_comment_names_the_columns(tmp_path):
     path = write(tmp_path / "a.tsv", "# id\tturkerid\tlabel\n1\ta\tx\n1\tb\ty\n")
     assert rows_of(read_labels(path)) == [("1", "a", "x"), ("1", "b", "y")]
+
+
+def test_judgements_that_name_their_items_are_no_judgements_of_what_holds_them(tmp_path):
+    judgements = [{"item": item, "rater": rater, "label": "x"} for item in "abc" for rater in ("ann", "bob")]
+    labels = read_labels(write(tmp_path / "a.json", json.dumps({"study_id": "s1", "labels": judgements})))
+    assert labels.items.to_pylist() == ["a", "b", "c"]

@@ -87,10 +87,11 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
     (('votes',), None)
     >>> _where({"annotators": "ann,bob", "annotations": {"ann": "-4", "bob": "3"}})
     ('annotations',)
+    >>> _where({"study": 1, "labels": [{"item": "a", "rater": "ann", "score": 3}, {"item": "b", "rater": "ann", "score": 2}]})
     """
     for name, value in record.items():
         inside = objects(value)
-        if inside and _worker(inside[0]) and _questions(inside, None):
+        if inside and _worker(inside[0]) and _questions(inside, None) and not _name_items(inside):
             return (name,)
     workers = [name for name in record if _is(name, "worker", "s")]
     labels = [name for name in record if _is(name, "label", "s")]
@@ -104,6 +105,12 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
     if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
         return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
     return None
+
+
+def _name_items(inside: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether judgements name items of their own, so that they are a table of labels and what holds them no item."""
+    names = (name for name in inside[0] if ROLES["item"].is_named(name))
+    return any(len({str(judgement.get(name)) for judgement in inside}) > 1 for name in names)
 
 
 def _gives_labels(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -127,12 +128,21 @@ def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
 
 
 def parsed(text: Any) -> Any:
-    """Return the JSON value a text holds, or the text itself."""
+    """Return the JSON value a text holds, or an object as Python writes it into a table, or the text itself.
+
+    >>> parsed('{"type": "app"}'), parsed("{'type': 'app', 'by': None}"), parsed("{'type'")
+    ({'type': 'app'}, {'type': 'app', 'by': None}, "{'type'")
+    """
     if not isinstance(text, str) or text.lstrip()[:1] not in {"{", "["}:
         return text
     try:
         return EXACT_DECODER.decode(text.strip())
     except (json.JSONDecodeError, RecursionError):
+        if not text.startswith("{'"):
+            return text
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return text
 
 
