@@ -107,6 +107,10 @@ _JUDGED = (
 SUBJECTS = ("subjectid", "subject")
 MAYBE_WORKERS = (*SUBJECTS, "ann")  # an annotator, or somebody called Ann
 
+# How columns and files of several workers are numbered or lettered.
+SHORT_NUMBERED = r"(?:r|ann|vote)[\s_\-]*\d+"  # which may be other things as well
+NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(_WORKERS)})(?:[\s_\-]*\d+|[\s_\-]+[a-z]|[a-rt-z])|{SHORT_NUMBERED}", re.IGNORECASE)
+
 # Only items and workers may end in "id": an `annotation_id` is no label.
 _DECLARED = (
     Role(
