@@ -10,11 +10,12 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.labels.cells import ArrowColumn, float_text
+from crowdassay.labels.cells import ArrowColumn, blank, float_text
 from crowdassay.labels.columns import check_given
-from crowdassay.labels.delimited import LISTED_LINES
+from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
 from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
@@ -23,11 +24,11 @@ from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, che
 from crowdassay.labels.jsontext import good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
-from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, Role
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import whole_table
-from crowdassay.labels.values import as_text, shown_file
+from crowdassay.labels.telling import telling_columns, told_by, whole_table
+from crowdassay.labels.values import as_text, listed, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
@@ -277,7 +278,10 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     except ColumnError as error:
         if any(options.columns.values()) or not error.missing:
             raise
-        raise ColumnError(f"{error.message} {_advice(error, file, options)}") from None
+        table = whole_table([file]).slice(0, FIRST_ROWS)
+        if table.column_names and not table.num_rows and file.kind != "parquet":
+            raise DataError(f"No labels found: {file.shown} holds a header only.") from None
+        raise ColumnError(f"{error.message} {_advice(error, file, table, options)}") from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
@@ -285,7 +289,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     return table, columns, source.notes
 
 
-def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
+def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> str:
     """Propose how else a table may be read: only what was tried on it and gave what may be labels."""
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
@@ -295,8 +299,9 @@ def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
         ("nltk", "every line is worker, item, label without a header", not found),
         ("forms", "every worker has a row, and every item a column", "item" not in found),
     )
+    said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
-    said, tried = [], []
+    tried = []
     for name, case, may in ways:
         try:
             way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else None
@@ -310,6 +315,24 @@ def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
     tried.append("if an annotation tool wrote it, name the tool with --from")
     advice = "; ".join(tried)
     return " ".join([*said, f"{advice[0].upper()}{advice[1:]}."])
+
+
+def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
+    """Say which columns hold nothing where labels may belong there: the one that is ``named`` so, or any if none is."""
+    empty = [name for name in table.column_names if not pc.any(pc.invert(blank(as_text(table[name])))).as_py()]
+    meant = ROLES["label"].best(empty) if named else empty
+    return (
+        [f"In every row {listed(meant)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
+        if meant
+        else []
+    )
+
+
+def _items_said(table: pa.Table) -> list[str]:
+    """Say which columns tell items apart, where a worker and a label are known."""
+    worker, label = (next(iter(ROLES[role].best(table.column_names)), None) for role in ("worker", "label"))
+    telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
+    return [told_by(telling).strip()] if telling else []
 
 
 def _named_after_worker(file: Probe, *, labelled: bool) -> bool:
