@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from crowdassay.errors import ColumnError
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
-    KINDS,
+    KINDS_OF_ITEMS,
     MAYBE_WORKERS,
     POSITIONS,
     RATERS,
@@ -30,8 +30,8 @@ Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
 NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
 ROWS_TO_JUDGE = 5  # rows from which on values say what a column cannot be
-MOST_WORKERS = 10  # labels that an item has at most, where nothing tells the workers
-LONGEST_NAME = 60  # characters that names and labels have on average at most
+MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
+LABEL_LENGTH = 60  # characters that names and labels have on average at most
 YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
@@ -265,7 +265,7 @@ def is_kind(name: str) -> bool:
     >>> is_kind("scenario_type"), is_kind("label")
     (True, False)
     """
-    return plain_name(name).endswith(KINDS)
+    return plain_name(name).endswith(KINDS_OF_ITEMS)
 
 
 def is_position(name: str) -> bool:
@@ -285,8 +285,8 @@ def _could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen:
         return False
     if role == "item":
         whose = {(_id(row.get(chosen.get("worker", name))), value) for row, value in given}
-        return 2 * len(whose) > len(given) if "worker" in chosen else MOST_WORKERS * len(different) >= len(given)
-    if 2 * len(different) > len(given) or sum(map(len, different)) > LONGEST_NAME * len(different):
+        return 2 * len(whose) > len(given) if "worker" in chosen else MOST_WORKERS_GUESSED * len(different) >= len(given)
+    if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
         return False
     if role == "label":
         beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or plain_name(name).endswith("id")

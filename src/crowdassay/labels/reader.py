@@ -279,9 +279,9 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
         if any(options.columns.values()) or not error.missing:
             raise
         table = whole_table([file]).slice(0, FIRST_ROWS)
-        if table.column_names and not table.num_rows and file.kind != "parquet":
-            raise DataError(f"No labels found: {file.shown} holds a header only.") from None
-        raise ColumnError(f"{error.message} {_advice(error, file, table, options)}") from None
+        bare = bool(table.column_names) and not table.num_rows
+        advice = f"{file.shown} holds a header only." if bare else _advice(error, file, table, options)
+        raise ColumnError(f"{error.message} {advice}") from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
@@ -318,7 +318,7 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
 
 
 def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
-    """Say which columns hold nothing where labels may belong there: the one that is ``named`` so, or any if none is."""
+    """Return a sentence on columns that hold nothing where labels may belong: the one ``named`` so, or any if none is."""
     empty = [name for name in table.column_names if not pc.any(pc.invert(blank(as_text(table[name])))).as_py()]
     meant = ROLES["label"].best(empty) if named else empty
     return (
@@ -329,7 +329,7 @@ def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
 
 
 def _items_said(table: pa.Table) -> list[str]:
-    """Say which columns tell items apart, where a worker and a label are known."""
+    """Return a sentence on the columns that tell items apart, where a worker and a label are known."""
     worker, label = (next(iter(ROLES[role].best(table.column_names)), None) for role in ("worker", "label"))
     telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
     return [told_by(telling).strip()] if telling else []

@@ -96,7 +96,13 @@ _LABELS = (
     "category", "verdict", "labels",
 )  # fmt: skip
 _LATE_LABELS = ("score", "grade", "preference", "intent")
-KINDS = ("category", "type", "topic", "domain", "intent")  # what an item may be about, as well as what workers say of it
+KINDS_OF_ITEMS = (
+    "category",
+    "type",
+    "topic",
+    "domain",
+    "intent",
+)  # what an item may be about, as well as what workers say of it
 # Things that are judged: with "id" they name items, alone they may be a text or a remark.
 _JUDGED = (
     "tweet", "post", "comment", "doc", "message", "rev", "revision", "video", "movie", "article", "review",

@@ -169,8 +169,8 @@ def _rows(probe: Probe) -> pa.Table:
         return pa.Table.from_batches(islice(open_columns(probe, names, names[:1]).slowly(), ROWS_TRIED // BATCH))
     if probe.kind == "parquet":
         with parquet_file(probe.path) as file:
-            plain = [one.name for one in file.schema_arrow if not pa.types.is_nested(one.type)]
-            return pa.Table.from_batches(islice(file.iter_batches(BATCH, columns=plain), ROWS_TRIED // BATCH))
+            plain = pa.schema([one for one in file.schema_arrow if not pa.types.is_nested(one.type)])
+            return pa.Table.from_batches(islice(file.iter_batches(BATCH, columns=plain.names), ROWS_TRIED // BATCH), plain)
     records = list(islice(probe.records(), ROWS_TRIED))
     names = [name for name in records[0] if not any(isinstance(record.get(name), list | dict) for record in records)]
     cells = {name: [None if (value := record.get(name)) is None else text_of(value) for record in records] for name in names}

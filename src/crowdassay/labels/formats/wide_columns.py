@@ -15,7 +15,7 @@ import numpy as np
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
-from crowdassay.labels.columns import check_given, matching_columns
+from crowdassay.labels.columns import LABEL_LENGTH, check_given, matching_columns
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
@@ -40,7 +40,7 @@ OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same th
 STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
 RESULT_COLUMN = re.compile(r"(?:.*[\s_\-])?(?:kappa|p[\s_\-]?value)", re.IGNORECASE)
 COMPUTED = re.compile(r"-?\d*\.\d{3,}(?:[eE][+-]?\d+)?")  # a number with so many decimals is nobody's answer
-SIDES = ({"a", "b"}, {"left", "right"})
+PAIRED_SIDES = ({"a", "b"}, {"left", "right"})
 # What questions, facts and figures are called, and people hardly ever are: by their endings, and by these words.
 QUESTION_ENDING = re.compile(
     r".{3,}(?:ness|ity|acy|ance|ence|ancy|ency|tion|sion|ment|ism|ship|ing|ité|té|heit|keit|ung)s?|.*pathy"
@@ -54,7 +54,6 @@ QUESTION_WORDS = re.compile(
 NUMBERED_THINGS = frozenset(
     {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
 )
-LONGEST_LABEL = 60  # characters that labels have on average at most
 
 
 def is_nothing(cell: str) -> bool:
@@ -85,7 +84,7 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
         return None
     if not are_classes([cell for n in chosen for cell in cells[n]]):
         return None
-    if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LONGEST_LABEL:
+    if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
         return None
     if reason := no_workers(names, columns, chosen) or (_counted(names, columns, workers) if doubt and workers else None):
         raise ColumnError(f"{reason}.")
@@ -127,7 +126,7 @@ def _asking(said: str, names: Sequence[str]) -> str | None:
     words = list(map(_words, names))
     shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
     rest = [[word for word in own if word not in shared] for own in words]
-    if {word for own in rest for word in own} in SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
+    if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
         return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
     asking = sum(any(QUESTION_WORDS.fullmatch(word) or QUESTION_ENDING.fullmatch(word) for word in own) for own in rest)
     if len(rest) < 2 or (2 * asking < len(rest) and (any(rest) or not shared & NUMBERED_THINGS)):
@@ -146,7 +145,7 @@ def _rows(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[tuple
 
 
 def _counted(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
-    """Say so where rows hold whole numbers whose sum hardly varies, as the votes that each class got."""
+    """Return a sentence where rows hold whole numbers whose sum hardly varies, as the votes that each class got; else None."""
     spread = _spread_of_sums(_rows(columns, chosen))
     if spread is None or spread > STEADY:
         return None
