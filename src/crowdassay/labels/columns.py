@@ -404,7 +404,7 @@ def _not_found(
     near = len(nearest) == 1 and (few or _could_hold(role.name, rows, nearest[0], chosen))  # of several alike none is meant
     hint = f"; the nearest is {shown(nearest[0])}" if near else ""
     if missing[-1].name == "label" and not near and not few:
-        answers = [name for name in _free(names, chosen) if _could_hold("label", rows, name, chosen)]
+        answers = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
         hint = f"; by what it holds the label may be {listed(answers, 8)}" if answers else ""
     remedy = _remedy(missing, several=len(missing) > 1)
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
