@@ -4,19 +4,35 @@ from __future__ import annotations
 
 import csv
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, Role, RoleLike, plain_name, role_of
+from crowdassay.labels.roles import (
+    ITEM_WORKER_LABEL,
+    KINDS_OF_ITEMS,
+    MAYBE_WORKERS,
+    POSITIONS,
+    RATERS,
+    ROLES,
+    Role,
+    RoleLike,
+    plain_name,
+    role_of,
+)
 from crowdassay.labels.values import listed, number_of, shown, shown_file
 from crowdassay.read_options import join_names
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
-NEAR_ENOUGH = 0.7  # similarity from which on a name is worth suggesting
+NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
+ROWS_TO_JUDGE = 5  # rows from which on values say what a column cannot be
+MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
+LABEL_LENGTH = 60  # characters that names and labels have on average at most
+YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
 
@@ -63,7 +79,9 @@ def find_columns(
         elif "label" in chosen and "item" in chosen and not given.get("label"):
             _doubt_label(names, chosen, sample)
     if any(role.name not in chosen for role in missing):
-        raise _not_found(names, wanted, chosen, given)
+        raise _not_found(names, wanted, chosen, given, sample() if sample is not None else [])
+    if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
+        _refuse_kind(names, chosen, sample())
     further = {role: chosen[role] for role in item_parts(chosen)[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
 
@@ -149,6 +167,8 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
             chosen[role.name if number == 1 else FURTHER_PART.format(number)] = name
     for role in wanted:
         best = [] if role.name in chosen else role.best(_free(names, chosen))
+        if role.name == "worker" and best and plain_name(best[0]) in role.late_words and _has_raters(names, best):
+            continue  # a model that people have rated
         if len(best) > 1 and role.kind in {"time", "number", "text"} and not role.required:
             continue  # what only goes beside the labels is left aside in case of doubt
         if len(best) > 1 and len(set(best)) == 1:
@@ -219,6 +239,61 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
         )
 
 
+def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others may be labels."""
+    label, held = (
+        chosen["label"],
+        Counter(_key(row, _items(chosen)) for row in rows if _cell(row.get(chosen["label"])) is not None),
+    )
+    if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
+        return
+    if possible := [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]:
+        raise ColumnError(
+            f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
+            f"the label: choose one with --label-column, or {shown(label)} if it is."
+        )
+
+
+def _has_raters(names: Sequence[str], beside: Sequence[str]) -> bool:
+    """Return whether columns are called after raters who are not the worker column, as ``rater_note``."""
+    return any(RATERS.intersection(re.split(r"[\s_\-]+", name.casefold())) for name in names if name not in beside)
+
+
+def is_kind(name: str) -> bool:
+    """Return whether a column may tell what an item is about.
+
+    >>> is_kind("scenario_type"), is_kind("label")
+    (True, False)
+    """
+    return plain_name(name).endswith(KINDS_OF_ITEMS)
+
+
+def is_position(name: str) -> bool:
+    """Return whether a column tells where an item was shown, which may be shuffled for every worker.
+
+    >>> is_position("display_order"), is_position("turn")
+    (True, False)
+    """
+    return re.split(r"[\s_\-]+", name.casefold())[-1] in POSITIONS
+
+
+def _could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
+    """Return whether values may play a role: a label has few, a worker comes again, an item does not for a worker."""
+    given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
+    different = {value for _, value in given}
+    if not given:
+        return False
+    if role == "item":
+        whose = {(_id(row.get(chosen.get("worker", name))), value) for row, value in given}
+        return 2 * len(whose) > len(given) if "worker" in chosen else MOST_WORKERS_GUESSED * len(different) >= len(given)
+    if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
+        return False
+    if role == "label":
+        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or plain_name(name).endswith("id")
+        return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
+    return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
+
+
 def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str], *, once: bool = True) -> list[str]:
     """List the columns whose names end in "id" and that may tell items: workers share their values, and have each ``once``.
 
@@ -246,13 +321,15 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wor
     """
     candidates = []
     for name in names:
+        if plain_name(name).endswith("id") or is_position(name):
+            continue
         given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
         cells = [(_key(row, items), _id(row.get(worker)), value) for row, value in given]
         few = len({value for *_, value in cells}) <= min(MOST_GUESSED_CLASSES, len(cells) / 2)
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
         if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
             candidates.append(name)
-    return candidates
+    return [name for name in candidates if not is_kind(name)] or candidates
 
 
 def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:
@@ -289,7 +366,11 @@ def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
 
 
 def _not_found(
-    names: Sequence[str], wanted: Sequence[Role], chosen: Mapping[str, str], given: Mapping[str, str | None]
+    names: Sequence[str],
+    wanted: Sequence[Role],
+    chosen: Mapping[str, str],
+    given: Mapping[str, str | None],
+    rows: Sequence[Mapping[str, Any]],
 ) -> ColumnError:
     """Return the error for required columns that were not found."""
     needed = [role for role in wanted if role.required]
@@ -315,10 +396,16 @@ def _not_found(
     likeness = {
         name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in role.spellings)
         for name in _free(names, chosen)
+        if plain_name(name) not in role.late_words  # which was passed over
     }
     best = max(likeness.values(), default=0.0)
     nearest = [name for name, like in likeness.items() if like == best >= NEAR_ENOUGH]
-    hint = f"; the nearest is {shown(nearest[0])}" if len(nearest) == 1 else ""  # of several alike none is meant
+    few = len(rows) < ROWS_TO_JUDGE
+    near = len(nearest) == 1 and (few or _could_hold(role.name, rows, nearest[0], chosen))  # of several alike none is meant
+    hint = f"; the nearest is {shown(nearest[0])}" if near else ""
+    if missing[-1].name == "label" and not near and not few:
+        answers = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
+        hint = f"; by what it holds the label may be {listed(answers, 8)}" if answers else ""
     remedy = _remedy(missing, several=len(missing) > 1)
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
 

@@ -152,8 +152,9 @@ def assemble(
     if frame == "pandas" and labels.report.dropped.get("missing label") and is_text(labels.classes.type):
         notes.append(READ_AS_MISSING)
     repeats, n_labels = labels.report.repeats, labels.report.rows_kept + labels.report.dropped.get("repeated judgement", 0)
-    if name == PLAIN_FORMAT and options.item_column is None:
-        notes[:0] = check_repeats(repeats, n_labels, rows.columns, rows.table)
+    if name == PLAIN_FORMAT:
+        named = options.item_column is not None
+        notes[:0] = check_repeats(repeats, n_labels, rows.columns, rows.table, named=named)
     elif name == "wide" and options.item_column is None and 2 * repeats > n_labels:
         notes.insert(0, many_repeats(rows.columns.get("item", "item")))
     return _with_report(labels, name, rows, notes, use_gold=options.use_gold)

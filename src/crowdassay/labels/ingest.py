@@ -146,10 +146,9 @@ def _spool_rows(
     notes += [*half, *class_notes, *vanished_items(vanished), *similar_names(workers)]
     notes += many_classes(classes, given=options.classes is not None)
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
-    if options.item_column is None:
-        n_labels = rows_read - sum(dropped.values())
-        table = partial(whole_table, [one.probe for one in sources])
-        notes[:0] = check_repeats(repeated.count, n_labels, sources[0].columns, table)
+    n_labels, table = rows_read - sum(dropped.values()), partial(whole_table, [one.probe for one in sources])
+    named = options.item_column is not None
+    notes[:0] = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
     report = ImportReport(

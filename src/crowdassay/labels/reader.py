@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -12,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.labels.cells import ArrowColumn, float_text
-from crowdassay.labels.columns import MOST_GUESSED_CLASSES, check_given
-from crowdassay.labels.delimited import LISTED_LINES
+from crowdassay.labels.cells import ArrowColumn, blank, float_text
+from crowdassay.labels.columns import check_given
+from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
 from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
@@ -23,11 +24,11 @@ from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, che
 from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
-from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import whole_table
-from crowdassay.labels.values import as_text, shown_file
+from crowdassay.labels.telling import telling_columns, told_by, whole_table
+from crowdassay.labels.values import as_text, listed, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
@@ -248,8 +249,9 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     tables: list[pa.Table] = []
     columns: dict[str, str] = {}
     notes: list[str] = []
+    alone = len(probes) == 1 or len({frozenset(file.keys) for file in probes}) > 1
     for file in probes:
-        table, columns, said = _plain_table(file, options)
+        table, columns, said = _plain_table(replace(file, alone=alone), options)
         tables.append(table)
         notes += said
     if not sum(table.num_rows for table in tables) and probes[0].kind != "parquet":
@@ -277,7 +279,10 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     except ColumnError as error:
         if any(options.columns.values()) or not error.missing:
             raise
-        raise ColumnError(f"{error.message} {_advice(error, file, options)}") from None
+        table = whole_table([file]).slice(0, FIRST_ROWS)
+        bare = bool(table.column_names) and not table.num_rows
+        advice = f"{file.shown} holds a header only." if bare else _advice(error, file, table, options)
+        raise ColumnError(f"{error.message} {advice}") from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
@@ -285,42 +290,57 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     return table, columns, source.notes
 
 
-def _advice(error: ColumnError, file: Probe, options: ReadOptions) -> str:
-    """Propose how else a table may be read: only what was tried on it and gave what may be labels, or asks for more."""
+def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> str:
+    """Propose how else a table may be read: only what was tried on it and gave what may be labels."""
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
+    if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
+        return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
     ways = (
+        ("wide", "every worker has a column of their own", "worker" not in found),
         ("nltk", "every line is worker, item, label without a header", not found),
         ("forms", "every worker has a row, and every item a column", "item" not in found),
     )
-    tried = [
-        f"if {case}, say --from {name}" for name, case, may in ways if may and _gives_labels(name, file, options, bool(found))
-    ]
-    wide = EXPORT_FORMATS["wide"].load("proposal")(file) if "worker" not in found and file.kind != "parquet" else None
-    if wide is not None:
-        tried.insert(0, f"if every worker has a column of their own, say {wide}")
-    if "label" in found and "worker" not in found and not options.worker_from_filename:
-        tried.append("if every worker has a file named after them, say --worker-from-filename")
+    said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
+    small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
+    tried = []
+    for name, case, may in ways:
+        try:
+            way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else None
+        except ColumnError as other:
+            said.append(other.message)
+            continue
+        tried += [] if way is None else [f"if {case}, say {way}"]
+    if not options.worker_from_filename and "worker" not in found and _named_after_worker(file, labelled="label" in found):
+        more = "" if error.missing == ("worker",) else " and name the other columns"
+        tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
     tried.append("if an annotation tool wrote it, name the tool with --from")
     advice = "; ".join(tried)
-    return f"{advice[0].upper()}{advice[1:]}."
+    return " ".join([*said, f"{advice[0].upper()}{advice[1:]}."])
 
 
-def _gives_labels(name: str, file: Probe, options: ReadOptions, fits: bool) -> bool:
-    """Return whether a table, read in another way, holds labels of a few classes that its workers share.
+def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
+    """Return a sentence on columns that hold nothing where labels may belong: the one ``named`` so, or any if none is."""
+    empty = [name for name in table.column_names if not pc.any(pc.invert(blank(as_text(table[name])))).as_py()]
+    meant = ROLES["label"].best(empty) if named else empty
+    return (
+        [f"In every row {listed(meant)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
+        if meant
+        else []
+    )
 
-    Where one of its columns ``fits`` this way, it is enough if the reader asks which of the others are meant.
-    """
-    if file.kind not in EXPORT_FORMATS[name].kinds or (file.stamp is not None and file.stamp[2] > MOST_TRIED_BYTES):
-        return False
-    try:
-        read_so = read(name, file, options)
-        rows = read_so if isinstance(read_so, Import) else finish([read_so], options, file.path.name)
-    except CrowdassayError as error:
-        return fits and isinstance(error, ColumnError)
-    cells = pa.table({"worker": as_text(rows.worker), "label": as_text(rows.label)}).drop_null()
-    by_class = cells.group_by("label").aggregate([("worker", "count"), ("worker", "count_distinct")])
-    shared = pc.sum(pc.if_else(pc.greater(by_class["worker_count_distinct"], 1), by_class["worker_count"], 0)).as_py() or 0
-    return 0 < 2 * len(by_class) <= len(cells) and len(by_class) <= MOST_GUESSED_CLASSES and 2 * shared > len(cells)
+
+def _items_said(table: pa.Table) -> list[str]:
+    """Return a sentence on the columns that tell items apart, where a worker and a label are known."""
+    worker, label = (next(iter(ROLES[role].best(table.column_names)), None) for role in ("worker", "label"))
+    telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
+    return [told_by(telling).strip()] if telling else []
+
+
+def _named_after_worker(file: Probe, *, labelled: bool) -> bool:
+    """Return whether a file is named like annotator1, or like maria where it has labels, or is one of several."""
+    stem = file_stem(file.path.name)
+    numbered = re.search(rf"(?<![a-z])(?:{NUMBERED_WORKER.pattern})$", stem, re.IGNORECASE)
+    return not file.alone or numbered is not None or (labelled and stem.isalpha())
 
 
 def joined(columns: Sequence[ArrowColumn]) -> pa.ChunkedArray:

@@ -93,9 +93,16 @@ _WORKERS = (
 )  # fmt: skip
 _LABELS = (
     "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
-    "category", "verdict",
+    "category", "verdict", "labels",
 )  # fmt: skip
-_LATE_LABELS = ("score", "grade", "preference")
+_LATE_LABELS = ("score", "grade", "preference", "intent")
+KINDS_OF_ITEMS = (
+    "category",
+    "type",
+    "topic",
+    "domain",
+    "intent",
+)  # what an item may be about, as well as what workers say of it
 # Things that are judged: with "id" they name items, alone they may be a text or a remark.
 _JUDGED = (
     "tweet", "post", "comment", "doc", "message", "rev", "revision", "video", "movie", "article", "review",
@@ -107,6 +114,15 @@ _JUDGED = (
 SUBJECTS = ("subjectid", "subject")
 MAYBE_WORKERS = (*SUBJECTS, "ann")  # an annotator, or somebody called Ann
 
+POSITIONS = frozenset({"slot", "position", "order", "rank", "place"})
+# Beside columns that are called after one of these, a model is what was rated.
+RATERS = frozenset(
+    {"rater", "annotator", "labeler", "labeller", "coder", "evaluator", "grader", "scorer", "assessor", "reviewer"}
+)
+# How columns and files of several workers are numbered or lettered.
+SHORT_NUMBERED = r"(?:r|ann|vote)[\s_\-]*\d+"  # which may be other things as well
+NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(_WORKERS)})(?:[\s_\-]*\d+|[\s_\-]+[a-z]|[a-rt-z])|{SHORT_NUMBERED}", re.IGNORECASE)
+
 # Only items and workers may end in "id": an `annotation_id` is no label.
 _DECLARED = (
     Role(
@@ -117,7 +133,7 @@ _DECLARED = (
         (*(f"{word}id" for word in _JUDGED), "prompt", "conversation", "text", "id", "tweet", "utterance",
          "stimulus", *SUBJECTS),
     ),
-    Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("model", "llm")),
+    Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("judgemodel", "model", "llm")),
     Role("label", "--label-column", _LABELS, late_words=_LATE_LABELS, kind="class"),
     Role(
         "truth", None, ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABELS),

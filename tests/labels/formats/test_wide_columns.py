@@ -82,6 +82,36 @@ def test_an_adjudicated_column_is_offered_as_truth(tmp_path):
     assert read_labels(made, format="wide").report.gold == 0
 
 
+def decided(share=0.95, names=("원익", "수민", "유정", "결론"), n_rows=60):
+    draw = random.Random(3)
+    truth = [draw.choice("abcd") for _ in range(n_rows)]
+    said = {name: [t if draw.random() < 0.6 else draw.choice("abcd") for t in truth] for name in names[:-1]}
+    most = [max("abcd", key=list(row).count) for row in zip(*said.values(), strict=True)]
+    last = [m if draw.random() < share else draw.choice("abcd") for m in most]
+    return pd.DataFrame({"num": range(n_rows), **said, names[-1]: last})
+
+
+def test_a_last_column_that_says_what_most_others_say_is_what_was_decided_in_any_language(tmp_path):
+    labels = read_labels(written(tmp_path, decided()), format="wide")
+    assert (labels.n_workers, labels.report.gold) == (3, 60)
+    assert any("'결론' was taken for what was decided" in note for note in labels.report.notes)
+    assert read_labels(tmp_path / "a.csv", worker_columns="원익,수민,유정,결론").n_workers == 4
+    assert read_labels(written(tmp_path, decided(0.3)), format="wide").n_workers == 4
+    numbered = decided(names=("rater1", "rater2", "rater3", "rater4"))
+    assert read_labels(written(tmp_path, numbered)).n_workers == 4
+
+
+def test_numbers_that_are_high_where_others_are_low_are_noted(tmp_path):
+    draw = random.Random(2)
+    first = [draw.randrange(6) for _ in range(30)]
+    counts = {"vote1": first, "vote2": [max(0, 5 - n - draw.randrange(3)) for n in first], "vote3": [n % 2 for n in range(30)]}
+    frame = pd.DataFrame({"sentence": [f"s{n}" for n in range(30)], **counts})
+    notes = " ".join(read_labels(written(tmp_path, frame)).report.notes)
+    assert "'vote1', 'vote2', 'vote3' numbers are high where others are low" in notes
+    frame["vote2"], frame["vote3"] = frame["vote1"], frame["vote1"]
+    assert "high where" not in " ".join(read_labels(written(tmp_path, frame)).report.notes)
+
+
 def test_a_row_is_an_item_unless_a_column_tells_them_apart(tmp_path):
     path = written(tmp_path, table(id=2, **votes("ann", "bob", "cy")))
     labels = read_labels(path, format="wide")

@@ -29,22 +29,36 @@ ABOUT_PERSON = frozenset({
 
 def recognise(probe: Probe) -> bool:
     """Return whether every row is another person's, and all other columns are answered in the same few words."""
-    if probe.kind != "delimited" or len(probe.header) < 3 or any(ROLES[role].best(probe.header) for role in ("item", "label")):
+    if probe.kind != "delimited" or any(ROLES[role].best(probe.header) for role in ("item", "label")):
         return False
     if any(mark.fits(probe) for mark in SURVEY_MARKS):  # which asks all sorts of things: only the user knows what is an item
         return False
-    rows = cells_of(probe, limit=ROWS_SAMPLED)
-    if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows):
-        return False
+    groups = _answers(probe, unnamed=probe.header[:1] == [GOOGLE_FIRST])
+    return len(groups) == 1 and _are_alike(groups[0])
+
+
+def proposal(probe: Probe) -> str | None:
+    """Return the option for a file with a row for each person in which several columns are answered in the same words."""
     person = _person(probe.header)
-    if person is None and probe.header[0] != GOOGLE_FIRST:
-        return False
+    named = probe.kind == "delimited" and person is not None and bool(probe.header[person])
+    return "--from forms" if named and any(map(_are_alike, _answers(probe))) else None
+
+
+def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:
+    """Return the columns of answers in groups that are answered alike; none if rows are no persons', named or not."""
+    rows = cells_of(probe, limit=ROWS_SAMPLED)
+    person = _person(probe.header)
+    if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows) or (person is None and not unnamed):
+        return []
     if person is not None and len({row[person] for row in rows[1:]}) < len(rows) - 1:
-        return False
-    asked = _asked(probe.header, person)
-    columns = [[row[n].strip() for row in rows[1:]] for n in asked]
+        return []
+    columns = [[row[n].strip() for row in rows[1:]] for n in _asked(probe.header, person)]
+    return [[columns[n] for n in group] for group in _alike(columns)]
+
+
+def _are_alike(columns: Sequence[Sequence[str]]) -> bool:
     given = [cell for column in columns for cell in column if not is_nothing(cell)]
-    return len(asked) > 1 and len(set(given)) <= len(given) / 2 and len(_alike(columns)) == 1
+    return len(columns) > 1 and len(set(given)) <= len(given) / 2
 
 
 def read(probe: Probe, wanted: ReadOptions) -> Import:

@@ -13,9 +13,9 @@ from typing import Any
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_WORKER, are_classes
+from crowdassay.labels.formats.wide_columns import INDEX_NAMES, are_classes
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.roles import ROLES, plain_name
+from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown
 from crowdassay.read_options import ReadOptions
 

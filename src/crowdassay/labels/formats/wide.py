@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,19 +26,18 @@ from crowdassay.labels.formats.record import Import, facts_table, gold_table, te
 from crowdassay.labels.formats.wide_columns import (
     INDEX_NAMES,
     MOST_HEADLESS_CLASSES,
-    NUMBERED_WORKER,
-    SHORT_NUMBERED,
     are_classes,
     choose_item,
     choose_workers,
     is_nothing,
+    opposed,
     worker_option,
 )
 from crowdassay.labels.jsontext import EXACT_DECODER
 from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
-from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, SHORT_NUMBERED
 from crowdassay.labels.values import counted, mapping, number_key, number_of, shown, text_of
 from crowdassay.read_options import ReadOptions
 
@@ -51,8 +51,9 @@ def recognise_matrix(probe: Probe) -> bool:
     numbered = [name for name in probe.header or mapping(probe.first) if NUMBERED_WORKER.fullmatch(name)]
     if len(numbered) > 1 and not any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
         short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
-        if not short or proposal_matrix(probe) is not None:  # under a short name there must be classes as well
-            return True
+        with suppress(ColumnError):  # numbered alike, but no workers with one question
+            if proposal_matrix(probe) is not None or not short:  # under a short name there must be classes as well
+                return True
     if probe.kind != "delimited":
         return False
     rows = cells_of(probe, limit=ROWS_SAMPLED)
@@ -67,7 +68,10 @@ def recognise_matrix(probe: Probe) -> bool:
 
 
 def proposal_matrix(probe: Probe) -> str | None:
-    """Return the option that reads a file with a column for each worker, tried on its first rows; None if it would misread."""
+    """Return the option that reads a file with a column for each worker, tried on its first rows; None if it would misread.
+
+    Raises `ColumnError` where columns that answer alike are something else.
+    """
     try:
         rows = cells_of(probe, limit=ROWS_SAMPLED)
     except DataError:
@@ -82,6 +86,18 @@ def recognise_triples(probe: Probe) -> bool:
     """Return whether JSON is a list of lists of three."""
     first = probe.first
     return isinstance(first, list) and len(first) == 3 and not any(isinstance(part, list | dict) for part in first)
+
+
+def proposal_triples(probe: Probe) -> str | None:
+    """Return the option for lines of worker, item and label without a header; None for other lines."""
+    try:
+        rows = cells_of(probe, limit=ROWS_SAMPLED)
+    except DataError:
+        return None
+    if len(rows) < 2 or any(len(row) != FULL_COLUMNS for row in rows):
+        return None
+    headed = not any(rows[0][n].strip() == row[n].strip() for row in rows[1:] for n in range(FULL_COLUMNS))
+    return None if headed or not are_classes([row[-1].strip() for row in rows]) else "--from nltk"
 
 
 def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:
@@ -221,7 +237,7 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe
         item, left, notes = 0, left[1:], []
     items = None if item is None else cells[item]
     name = "row" if item is None else header[item] or "first column"
-    notes = [*notes, *not_workers([header[n] for n in left])]
+    notes = [*notes, *not_workers([header[n] for n in left]), *opposed(header, columns, workers)]
     table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
     table = replace(table, about=facts_table(header, [table.items.to_pylist(), *columns], probe.path.name))
     if known is None:

@@ -7,14 +7,18 @@ columns could be meant, by their names or by what they hold, the user is asked.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
-from crowdassay.labels.columns import check_given, matching_columns
-from crowdassay.labels.roles import ROLES
-from crowdassay.labels.values import listed, number_key, shown
+from crowdassay.labels.columns import LABEL_LENGTH, check_given, matching_columns
+from crowdassay.labels.delimited import FIRST_ROWS
+from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
+from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
 NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
@@ -26,11 +30,30 @@ MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
 KNOWN_COLUMN = re.compile(
     rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|{MADE_COLUMN.pattern})", re.IGNORECASE
 )
-SHORT_NUMBERED = r"(?:r|ann|vote)[\s_\-]*\d+"  # which may be other things as well
-NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(ROLES['worker'].words)})[\s_\-]*(?:\d+|[a-z])|{SHORT_NUMBERED}", re.IGNORECASE)
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
+LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
+WAYS_LISTED = 4
+MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
+OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
+STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
+RESULT_COLUMN = re.compile(r"(?:.*[\s_\-])?(?:kappa|p[\s_\-]?value)", re.IGNORECASE)
+COMPUTED = re.compile(r"-?\d*\.\d{3,}(?:[eE][+-]?\d+)?")  # a number with so many decimals is nobody's answer
+PAIRED_SIDES = ({"a", "b"}, {"left", "right"})
+# What questions, facts and figures are called, and people hardly ever are: by their endings, and by these words.
+QUESTION_ENDING = re.compile(
+    r".{3,}(?:ness|ity|acy|ance|ence|ancy|ency|tion|sion|ment|ism|ship|ing|ité|té|heit|keit|ung)s?|.*pathy"
+)
+QUESTION_WORDS = re.compile(
+    "tone|style|overall|global|safety|facts?|data|grammar|spelling|structure|language|scores?|type|category|topic|domain|intent|"
+    "role|status|source|year|level|rules?|criterion|criteria|aspect|dimension|questions?|flag|errors?|err|name|currency|concern|"
+    "signals|strategy|option|mean|avg|std|count|rate|ratio|total|sum|median|margin|percent|target|base|baseline|system|is|are|"
+    "has|does|do|if|any|not|the|match"
+)
+NUMBERED_THINGS = frozenset(
+    {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
+)
 
 
 def is_nothing(cell: str) -> bool:
@@ -46,6 +69,8 @@ def are_classes(cells: Sequence[str]) -> bool:
 def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:
     """Return the option that reads a table like this with a column for each worker; None if that would be a misreading.
 
+    Of columns that answer alike and are no workers a `ColumnError` says what they are.
+
     >>> columns = [["i", "j"], ["a", "b"], ["a", "a"]]
     >>> worker_option(["id", "ann", "bob"], columns), worker_option(["id", "ann", "text"], [*columns[:2], ["x", "y"]])
     ('--from wide', None)
@@ -55,11 +80,121 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
     item, _ = choose_item(names, columns, ReadOptions())
     workers, doubt, _, cells = _workers(names, columns, item)
     chosen = doubt[0] if doubt else workers
-    if len(chosen) < 2 or not all(names[n].strip() for n in chosen):
+    if len(chosen) < 2 or len(columns[0]) < 2 or not all(names[n].strip() for n in chosen):
         return None
     if not are_classes([cell for n in chosen for cell in cells[n]]):
         return None
-    return f"--worker-columns '{as_pattern(names, chosen)}'" if doubt else "--from wide"
+    if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
+        return None
+    if reason := no_workers(names, columns, chosen) or (_counted(names, columns, workers) if doubt and workers else None):
+        raise ColumnError(f"{reason}.")
+    return ways_of(names, doubt) if doubt else "--from wide"
+
+
+def ways_of(names: Sequence[str], sets: Sequence[Sequence[int]]) -> str:
+    """Return the options of which one chooses some set of columns."""
+    return " or ".join(f"--worker-columns '{as_pattern(names, some)}'" for some in sets[:WAYS_LISTED])
+
+
+def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
+    """Return what columns that answer alike are, where they are hardly workers with one question; None if they may be.
+
+    >>> def why(table, *names):
+    ...     return no_workers(names, list(zip(*table)), range(len(names)))
+    >>> why(["54", "43", "54"], "tone", "clarity")[:75]
+    "'tone', 'clarity' look like different questions, not like workers who answe"
+    >>> why(["521", "170", "800", "044", "350"], "yes", "no", "both")
+    "The rows of 'yes', 'no', 'both' sum to nearly the same number: they count labels, and do not say who gave which"
+    >>> why(["54", "43", "54"], "ann", "bob")
+    """
+    said, rows = listed([names[n] for n in chosen]), _rows(columns, chosen)
+    beside = next((name for n, name in enumerate(names) if n not in chosen and RESULT_COLUMN.fullmatch(name)), None)
+    if beside is not None:
+        return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
+    if any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
+        return f"{said} hold numbers that were computed, such as means, and no labels"
+    if (reason := _asking(said, [names[n] for n in chosen]) or _counted(names, columns, chosen)) is not None:
+        return reason
+    several = [given for row in rows if len(given := [cell for cell in row if cell is not None]) > 1]
+    if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
+        return f"No two of {said} ever hold the same value in a row, so that they hardly answer one question"
+    return None
+
+
+def _asking(said: str, names: Sequence[str]) -> str | None:
+    """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not."""
+    words = list(map(_words, names))
+    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
+    rest = [[word for word in own if word not in shared] for own in words]
+    if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
+        return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
+    asking = sum(any(QUESTION_WORDS.fullmatch(word) or QUESTION_ENDING.fullmatch(word) for word in own) for own in rest)
+    if len(rest) < 2 or (2 * asking < len(rest) and (any(rest) or not shared & NUMBERED_THINGS)):
+        return None
+    return (
+        f"{said} look like different questions, not like workers who answer one; unless another column names the worker, there "
+        "is nothing to combine"
+    )
+
+
+def _rows(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[tuple[str | None, ...]]:
+    def plain(cell: str) -> str | None:
+        return None if is_nothing(cell) else number_key(cell.strip()) or cell.strip()
+
+    return list(zip(*(map(plain, columns[n]) for n in chosen), strict=True))
+
+
+def _counted(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
+    """Return a sentence where rows hold whole numbers whose sum hardly varies, as the votes that each class got; else None."""
+    spread = _spread_of_sums(_rows(columns, chosen))
+    if spread is None or spread > STEADY:
+        return None
+    said = listed([names[n] for n in chosen])
+    return f"The rows of {said} sum to nearly the same number: they count labels, and do not say who gave which"
+
+
+def opposed(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[str]:
+    """Note numbers that are high where the others of their row are low, as counts are that share a sum."""
+    spread = _spread_of_sums(_rows(columns, chosen)) if len(chosen) >= LEAST_FAMILY else None
+    if spread is None or spread > OPPOSED:
+        return []
+    said = listed([names[n] for n in chosen])
+    return [f"In {said} numbers are high where others are low; if they count votes, they do not say who gave which."]
+
+
+def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
+    """Return the variance of rows' sums as a share of the columns' own: 1 if unrelated; None unless they may count."""
+    numbers = [[number_of(cell or "") for cell in row] for row in rows]
+    table = [[number for number in row if number is not None and number >= 0 and number.is_integer()] for row in numbers]
+    if len(table) < LEAST_ROWS_SHARED or any(len(row) < len(rows[0]) for row in table):
+        return None
+    apart = np.var(table, axis=0).sum()
+    return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
+
+
+def _concludes(rows: Sequence[tuple[str | None, ...]]) -> bool:
+    """Return whether the last cell of rows is what most of the others say, far more often than that holds of any other cell."""
+    if not rows or len(rows[0]) <= LEAST_FAMILY:
+        return False
+    right, compared = np.zeros(len(rows[0]), int), np.zeros(len(rows[0]), int)
+    for row in rows:
+        for n, cell in enumerate(row):
+            top = Counter(other for m, other in enumerate(row) if m != n and other is not None).most_common(2)
+            if cell is not None and top and (len(top) == 1 or top[0][1] > top[1][1]):
+                right[n], compared[n] = right[n] + (cell == top[0][0]), compared[n] + 1
+    if compared.min() < ROWS_TO_COMPARE:
+        return False
+    wrong = 1 - right / compared
+    return bool(wrong[-1] <= MOST_OVERRULED and wrong[:-1].min() >= max(2 * wrong[-1], LEAST_FAMILY / compared.min()))
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name, small.
+
+    >>> _words("human_baseTone2")
+    ['human', 'base', 'tone']
+    """
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
 
 
 def choose_workers(
@@ -74,14 +209,19 @@ def choose_workers(
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
     workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
-        ways = " or ".join(f"--worker-columns '{as_pattern(names, some)}'" for some in doubt[:3])
+        ways = ways_of(names, doubt)
         raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); say which are, such as {ways}.")
+    columns = [column[:FIRST_ROWS] for column in columns]
+    if reason := no_workers(names, columns, workers):
+        raise ColumnError(f"{reason}; if they are workers with one question, name them with --worker-columns.")
     if not workers:
         raise ColumnError(f"No column of {source} looks like a worker's ({listed(names)}); name them with --worker-columns.")
     for place in workers:
         check_given("worker", names[place], names)
         if not names[place].strip():
             raise ColumnError(f"Column {place + 1} of {source} holds values but has no name; name it after its worker.")
+    if not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers)):
+        return workers[:-1], [n for n in free if n not in workers[:-1]], workers[-1]
     left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
     known = [
         n for n in left if KNOWN_COLUMN.match(names[n]) and not MADE_COLUMN.match(names[n]) and classes.issuperset(cells[n])
@@ -126,7 +266,9 @@ def _workers(
     if len(groups) > 1 and len(groups[0]) == len(groups[1]):
         return [], [group for group in groups if len(group) == len(groups[0])], free, cells
     family = _family(names, groups[0])
-    return groups[0], [family] if family else [], free, cells
+    others = [[n for n in groups[0] if n not in family], *groups[1:]]
+    like = [other for other in others if len(other) == len(family) and "*" in as_pattern(names, other)]
+    return groups[0], [family, *like] if family else [], free, cells
 
 
 def _is_other(cells: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
@@ -208,7 +350,7 @@ def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
     >>> as_pattern(["id", "rater1", "rater2", "sure1"], [1, 2]), as_pattern(["ann", "bob", "c"], [0, 1])
     ('rater*', 'ann,bob')
     """
-    for way in _patterns(names[places[0]]):
+    for way in dict.fromkeys(way for place in places for way in _patterns(names[place])):
         if [n for n, name in enumerate(names) if fnmatchcase(name, way)] == list(places):
             return way
     return ",".join(names[n] for n in places)

@@ -1,0 +1,223 @@
+"""What is said where a table cannot be read as it is: only ways that read it right, and else what it seems to be."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from crowdassay.errors import ColumnError, CrowdassayError
+from crowdassay.labels.files import read_labels
+from support.exports import csv_text, write
+
+N = range(12)
+NOT_WORKERS = {
+    "criteria of one rater": (
+        {"reply_id": N, "clarity": [n % 3 for n in N], "politeness": [n % 3 for n in N], "tone": [n % 2 for n in N]},
+        "'clarity', 'politeness', 'tone' look like different questions",
+    ),
+    "criteria named after a rater who is not there": (
+        {"id": N, "judge_clarity": [n % 3 for n in N], "judge_empathy": [(n + 1) % 3 for n in N]},
+        "'judge_clarity', 'judge_empathy' look like different questions",
+    ),
+    "questions by number": ({"id": N, "q1": [n % 2 for n in N], "q2": [n % 2 for n in N]}, "'q1', 'q2' look like different"),
+    "means": ({"id": N, "ann": ["3.667", "2.5", "1"] * 4, "bob": ["2.5", "3.667", "1"] * 4}, "numbers that were computed"),
+    "counts of votes": (
+        {"id": N, "yes": [n % 4 for n in N], "no": [n // 4 for n in N], "both": [5 - n % 4 - n // 4 for n in N]},
+        "The rows of 'yes', 'no', 'both' sum to nearly the same number",
+    ),
+    "one class of many, each a column": (
+        {"id": N, **{name: [int(n % 3 == k) for n in N] for k, name in enumerate(("cats", "dogs", "birds"))}},
+        "The rows of 'cats', 'dogs', 'birds' sum to nearly the same number",
+    ),
+    "pairs of things": (
+        {"i": [n % 3 for n in N], "j": [(n + 1) % 3 for n in N], "far": [f"0.{n}" for n in N]},
+        "No two of 'i', 'j' ever hold the same value",
+    ),
+    "two sides": (
+        {"id": N, "rude_a": [n % 2 for n in N], "rude_b": [n % 3 % 2 for n in N]},
+        "'rude_a', 'rude_b' look like the two sides of comparisons",
+    ),
+    "agreement between raters": (
+        {"rater1": ["u", "u", "v"] * 2, "rater2": ["v", "w", "w"] * 2, "n": [9] * 6, "kappa": ["0.5"] * 6},
+        "'rater1', 'rater2' and 'kappa' make a table of results",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", NOT_WORKERS)
+def test_columns_that_are_no_workers_are_not_proposed_but_said(tmp_path, kind):
+    columns, said = NOT_WORKERS[kind]
+    path = tmp_path / "table.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    for options in ({}, {"format": "wide"}):
+        with pytest.raises(ColumnError) as stop:
+            read_labels(path, **options)
+        assert said in str(stop.value)
+        assert "say `format='wide'`" not in str(stop.value)
+        assert "say `worker_columns`" not in str(stop.value)
+
+
+def test_workers_who_answer_one_question_are_proposed_in_any_language(tmp_path):
+    for names in (("ann", "bob"), ("원익", "수민"), ("модель_1", "модель_2"), ("eva@x.org", "max@x.org")):
+        path = tmp_path / "table.csv"
+        pd.DataFrame({"id": N, names[0]: [n % 3 for n in N], names[1]: [n % 4 % 3 for n in N]}).to_csv(path, index=False)
+        with pytest.raises(ColumnError, match="say `format='wide'`"):
+            read_labels(path)
+        assert read_labels(path, format="wide").workers.to_pylist() == list(names)
+
+
+def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
+    path = tmp_path / "table.csv"
+    table = {
+        f"{stem}{coder}": [f"{stem}{(n * (k + 1)) % 3}" for n in N]
+        for stem in ("mood", "kind")
+        for k, coder in enumerate(" 12")
+    }
+    pd.DataFrame({name.strip(): column for name, column in table.items()}).to_csv(path, index=False)
+    with pytest.raises(ColumnError, match=r"`worker_columns` 'mood\*' or `worker_columns` 'kind\*'"):
+        read_labels(path)
+
+
+def test_a_table_of_persons_is_no_form(tmp_path):
+    rows = [(f"r{n}", ("lenient", "strict")[n % 2], f"{n}.5", f"field {n}") for n in range(6)]
+    path = write(tmp_path / "people.csv", csv_text(["rater_id", "tendency", "base", "expertise"], rows))
+    with pytest.raises(ColumnError) as stop:
+        read_labels(path)
+    assert "forms" not in str(stop.value)
+
+
+def test_a_header_of_three_names_is_no_line_of_worker_item_and_label(tmp_path):
+    path = write(tmp_path / "t.csv", csv_text(["command", "mood", "sure"], [(f"c{n % 4}", "ab"[n % 2], n % 2) for n in N]))
+    with pytest.raises(ColumnError) as stop:
+        read_labels(path)
+    assert "nltk" not in str(stop.value)
+
+
+@pytest.mark.parametrize(
+    ("names", "proposed"),
+    [
+        (["annotator1.csv"], True),
+        (["wave2_rater_b.csv"], True),
+        (["maria.csv", "piotr.csv"], True),
+        (["survey_2024.csv"], False),
+        (["raters.csv"], False),
+        (["chapter1.csv"], False),
+    ],
+)
+def test_files_named_after_workers_are_told_how_to_be_read_whatever_their_columns_are_called(tmp_path, names, proposed):
+    for name in names:
+        write(tmp_path / name, csv_text(["headline", "verdict of mine"], [(f"h{n}", n % 2) for n in N]))
+    with pytest.raises(ColumnError) as stop:
+        read_labels(tmp_path)
+    assert ("`worker_from_filename=True` and name the other columns" in str(stop.value)) == proposed
+    if proposed:
+        found = read_labels(tmp_path, worker_from_filename=True, item_column="headline", label_column="verdict of mine")
+        assert found.n_workers == len(names)
+
+
+def test_results_of_mechanical_turk_without_workers_are_told_what_is_missing(tmp_path):
+    path = write(tmp_path / "batch.csv", csv_text(["Input.url", "Answer.tone", "Answer.fit"], [(n, n % 2, n % 2) for n in N]))
+    with pytest.raises(CrowdassayError, match="Mechanical Turk without WorkerId"):
+        read_labels(path)
+
+
+def told(tmp_path, columns, **options):
+    path = tmp_path / "answers_2024.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    with pytest.raises(CrowdassayError) as stop:
+        read_labels(path, **options)
+    return str(stop.value)
+
+
+def test_the_nearest_name_is_never_that_of_a_column_whose_values_cannot_be_it(tmp_path):
+    reviewed = {
+        "id": N,
+        "annotator": ["cb"] * 12,
+        "responses": [f"because of {n}" for n in N],
+        "kind of tone": [n % 3 for n in N],
+    }
+    said = told(tmp_path, reviewed)
+    assert "nearest" not in said
+    assert "by what it holds the label may be 'kind of tone'; name it" in said
+    remarked = {"id": N, "label": [n % 2 for n in N], "annotator_nam": [f"remark {n}" for n in N]}
+    assert "nearest" not in told(tmp_path, remarked)
+    remarked["annotator_nam"] = ["eva", "max"] * 6
+    assert "the nearest is 'annotator_nam'" in told(tmp_path, remarked)
+
+
+GRADES = [
+    {"sheet": s, "skil": k, "comments": f"well {(s + len(k)) % 2}", "participant_id": p, "grade": "ABC"[(s + p * len(k)) % 3]}
+    for s in range(6)
+    for k in ("style", "tests", "names")
+    for p in range(2)
+]
+
+
+def test_an_item_that_no_name_tells_is_looked_for_among_the_columns_that_make_labels_unique(tmp_path):
+    said = told(tmp_path, GRADES)
+    assert "nearest" not in said
+    assert "No worker labels an item twice with `item_column` 'sheet,skil'." in said
+    labels = read_labels(tmp_path / "answers_2024.csv", item_column="sheet,skil")
+    assert (labels.n_items, labels.report.repeats, labels.report.notes) == (18, 0, ())
+
+
+def test_an_item_that_was_named_and_makes_most_labels_repeats_is_noted_with_what_makes_them_unique(tmp_path):
+    told(tmp_path, GRADES)
+    labels = read_labels(tmp_path / "answers_2024.csv", item_column="sheet")
+    assert labels.report.notes[0].startswith("More than half of the labels repeat a worker and an item; if 'sheet' is not")
+    assert labels.report.notes[0].endswith("No worker labels an item twice with --item-column 'sheet,skil'.")
+
+
+def test_where_one_person_labelled_what_is_called_like_an_id_may_tell_items(tmp_path):
+    rows = [{"task_id": n % 2, "trace_file": f"f{n}.json", "labeler": "eva", "verdict": n % 3 % 2} for n in N]
+    assert "told by 'trace_file', none does" in told(tmp_path, rows)
+
+
+def test_the_place_where_an_item_was_shown_comes_last_among_what_tells_items(tmp_path):
+    authors = ("u", "v", "w")
+    rows = [
+        {"prompt_id": p, "judge": j, "slot": "ABC"[(k + j + p) % 3], "author": authors[k], "label": (p + j * k) % 3}
+        for p in range(4)
+        for j in range(3)
+        for k in range(3)
+    ]
+    said = told(tmp_path, rows)
+    assert "told by 'prompt_id' and 'author' together, none does" in said
+    assert "`item_column` 'prompt_id,author' or `item_column` 'prompt_id,slot'." in said
+
+
+def test_the_kind_of_an_item_is_no_label_where_others_could_be(tmp_path):
+    one = {"id": N, "labeler": ["eva"] * 12, "category": list("abc") * 4, "passed": [n % 2 for n in N]}
+    said = told(tmp_path, one)
+    assert "'category' may be a kind of item, as no worker contradicts another; 'passed' could be the label" in said
+    assert read_labels(tmp_path / "answers_2024.csv", label_column="passed").class_names == ("0", "1")
+    assert read_labels(tmp_path / "answers_2024.csv", label_column="category").n_classes == 3
+    pd.DataFrame(one).drop(columns="labeler").to_csv(tmp_path / "eva.csv", index=False)
+    with pytest.raises(ColumnError, match="may be a kind of item"):
+        read_labels(tmp_path / "eva.csv", worker_from_filename=True)
+    del one["passed"]
+    pd.DataFrame(one).to_csv(tmp_path / "alone.csv", index=False)
+    assert read_labels(tmp_path / "alone.csv").n_classes == 3
+    two = pd.DataFrame([{"id": n // 2, "labeler": n % 2, "category": "abc"[n % 3], "passed": n % 5 % 2} for n in range(24)])
+    two.to_csv(tmp_path / "two.csv", index=False)
+    assert read_labels(tmp_path / "two.csv").report.columns["label"] == "category"
+
+
+def test_a_model_that_was_rated_is_no_worker(tmp_path):
+    rated = {"id": N, "model": ["m", "n"] * 6, "label": [n % 3 for n in N], "rater_note": ["ok"] * 12}
+    assert "No worker column found" in told(tmp_path, rated)
+    del rated["rater_note"]
+    pd.DataFrame(rated).to_csv(tmp_path / "models.csv", index=False)
+    assert read_labels(tmp_path / "models.csv").workers.to_pylist() == ["m", "n"]
+
+
+@pytest.mark.parametrize("header", ["output_id,rater_id,rating", "a,b,c"])
+def test_a_table_without_rows_is_told_so_whatever_its_columns_are(tmp_path, header):
+    with pytest.raises(CrowdassayError, match="holds a header only"):
+        read_labels(write(tmp_path / "t.csv", header + "\n"))
+
+
+def test_columns_that_nobody_filled_in_are_named(tmp_path):
+    assert "In every row 'fits', 'note' are empty" in told(tmp_path, {"id": N, "fits": [None] * 12, "note": [" "] * 12})
+    said = told(tmp_path, {"file": N, "annotation": [None] * 12, "note": ["x"] * 12})
+    assert "In every row 'annotation' is empty, as if nobody had answered." in said
