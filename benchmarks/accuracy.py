@@ -31,8 +31,7 @@ from crowdassay.findings.scores import distance_errors, error_rate
 from crowdassay.labels.labels import shares
 from crowdassay.labels.record import find_winners
 from crowdassay.models.assay.constants import Constants
-from crowdassay.planning.population import Law, shipped_law
-from crowdassay.planning.stop import limit_of
+from crowdassay.planning.stop import Law, limit_of, shipped_law
 from crowdassay.results.report.chart import save_chart
 from crowdassay.results.result import Result
 from known_items import as_text as known_text

@@ -3,8 +3,7 @@
 import numpy as np
 from scipy.special import logit, stdtrit
 
-from crowdassay.planning.population import Law
-from crowdassay.planning.stop import CONFIDENCE, LEAST_ERROR, with_caution
+from crowdassay.planning.stop import CONFIDENCE, LEAST_ERROR, Law, with_caution
 
 
 def fit_law(records, confidence=CONFIDENCE):

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logit
 
-from crowdassay.planning.population import Law, population
 from crowdassay.planning.sizing import error_limits, level_of
-from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, Limit, count_doubts, limit_from_items
+from crowdassay.planning.stop import FEWEST_LABELS_PER_ITEM, Law, Limit, count_doubts, limit_from_items, population
 from law import fit_law
 from replay import DATA, Replay, load, ours
 

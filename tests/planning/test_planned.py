@@ -6,8 +6,7 @@ import pytest
 import crowdassay
 from crowdassay import Assay, simulate
 from crowdassay.errors import CrowdassayError
-from crowdassay.planning.population import shipped_law
-from crowdassay.planning.stop import known_needed, limit_of
+from crowdassay.planning.stop import known_needed, limit_of, shipped_law
 from crowdassay.results.summary import summarise
 
 

@@ -12,10 +12,9 @@ from crowdassay.errors import ParameterError
 from crowdassay.planning.assign import assign
 from crowdassay.planning.gain import LABELS_AHEAD, error_curve, labels_needed, look_further
 from crowdassay.planning.plan import assess, curve_records, items_table
-from crowdassay.planning.population import Law, forecast_law, population, shipped_law
 from crowdassay.planning.sizing import COVERED, kinds, size_job
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import limit_of
+from crowdassay.planning.stop import Law, forecast_law, limit_of, population, shipped_law
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 POLICIES = runpy.run_path(str(BENCHMARKS / "policies.py"))

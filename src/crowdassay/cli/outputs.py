@@ -81,7 +81,6 @@ def check_outputs(
         Where the tables of a fit go; with ``spark`` that may be an address.
     """
     from crowdassay.labels.folder import RESULT_FILES, check_free, check_results, check_writable
-    from crowdassay.labels.values import shown_file
 
     homes: list[tuple[Path, Collection[str]]] = []  # folders and the names of our files in them
     single: list[Path] = []
@@ -113,10 +112,17 @@ def check_outputs(
         check_chart(path)
     replaced = [path for path in (*tables, *files, *pages, *pictures) if path is not None]
     check_apart(homes, single + replaced)
+    check_kept(inputs, [*replaced, *(folder / name for folder, names in homes for name in names)])
+
+
+def check_kept(inputs: Iterable[str | Path | None], written: Iterable[Path]) -> None:
+    """Refuse to write over a file that is read."""
+    from crowdassay.labels.values import shown_file
+
     read: dict[str, list[str]] = {}
     for real in files_read(inputs):
         read.setdefault(path_key(real), []).append(real)
-    for path in (*replaced, *(folder / name for folder, names in homes for name in names)):
+    for path in written:
         if any(is_same(path, real) for real in read.get(path_key(path), ())):
             raise FileError(f"{shown_file(path)} is read by this command and would be written over; name another.")
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray, row_max
 from crowdassay.models.assay.dependence import Dependence
-from crowdassay.planning.population import forecast_law
 from crowdassay.planning.state import State
+from crowdassay.planning.stop import forecast_law
 from crowdassay.special import ndtr
 
 LEAST_CHANCE = 1e-12

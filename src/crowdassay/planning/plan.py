@@ -14,10 +14,9 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.record import Record
 from crowdassay.planning.assign import Plan, assign, check_plan
 from crowdassay.planning.gain import Curve, error_curve, label_gain
-from crowdassay.planning.population import population, shipped_law
 from crowdassay.planning.prices import ENDLESS, EXPERT, make_offer
 from crowdassay.planning.state import State
-from crowdassay.planning.stop import CONFIDENCE, Limit, known_needed
+from crowdassay.planning.stop import CONFIDENCE, Limit, known_needed, population, shipped_law
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ import pyarrow as pa
 from scipy.special import expit, stdtrit
 
 from crowdassay.errors import ParameterError
-from crowdassay.planning.population import population, shipped_law
-from crowdassay.planning.stop import CLOSE_LIMIT, limit_of
+from crowdassay.planning.stop import CLOSE_LIMIT, limit_of, population, shipped_law
 from crowdassay.tables import Column, TableOf
 
 COVERED = 0.9  # of new jobs, between the limits

@@ -93,22 +93,24 @@ def read_winners(
     if len(bad):
         row = int(bad[0])
         pair = f"{shown(names[int(left[row])].as_py())} and {shown(names[int(right[row])].as_py())}"
-        more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
         bare = [text for text in found if number_of(text) is not None]
         strange = in_natural_order({*(found[code] for code in codes[bad]), *bare} - set(names.to_pylist()))
-        remedy = (
-            ", or leave the cell empty if there was none"
-            if len(strange) > MOST_CODES
-            else (
-                f", or, if {listed(strange)} {'is a code' if len(strange) == 1 else 'are codes'}, say whether left, right, tie "
-                f"or both bad is meant: --winners '{','.join(f'{code}=...' for code in strange)}'"
-            )
-        )
+        more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
         raise DataError(
             f"The winner in data row {row + 1} of {shown(source)} is {shown(found[codes[row]])}, which is neither of the two "
-            f"compared ({pair}) nor left, right, tie or both bad{more}; correct it{remedy}."
+            f"compared ({pair}) nor left, right, tie or both bad{more}; correct it{_what_codes_mean(strange)}."
         )
     return np.where(given, winners, MISSING), np.full(len(winners), np.nan)
+
+
+def _what_codes_mean(strange: list[str]) -> str:
+    """Return what else can be done about words of winners that nobody knows."""
+    if len(strange) > MOST_CODES:
+        return ", or leave the cell empty if there was none"
+    return (
+        f", or, if {listed(strange)} {'is a code' if len(strange) == 1 else 'are codes'}, say whether left, right, tie "
+        f"or both bad is meant: --winners '{','.join(f'{code}=...' for code in strange)}'"
+    )
 
 
 def _meanings(reading: str) -> dict[str, str]:
