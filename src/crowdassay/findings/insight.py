@@ -135,11 +135,16 @@ class Insight(ItemInsight, WorkerInsight):
         return None if self.why_no_error else estimate_error(**self._errors)
 
     @property
+    def known_at_random(self) -> bool:
+        """Whether the items of known class were drawn at random for an expert, all of them."""
+        return 0 < self.record.labels.report.drawn == self.totals.known
+
+    @property
     def _errors(self) -> dict[str, Any]:
         """What the error is estimated from."""
-        totals, drawn = self.totals, self.record.labels.report.drawn
+        totals = self.totals
         sums = {"n_items": totals.items, "wrong": totals.wrong, "doubts": totals.doubts, "checked": self.record.checked}
-        return {**sums, "at_random": 0 < drawn == totals.known}
+        return {**sums, "at_random": self.known_at_random}
 
     def error_after(self, answers: int = NEXT_ANSWERS) -> Limit | None:
         """Return what the error may be expected to be known to after so many further answers of an expert; None without one.

@@ -170,15 +170,15 @@ class RunningTotals:
 
     def _errors(self) -> dict[str, Any]:
         """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""
-        why = BEFORE_THE_FIRST_FIT if self._snapshot is None else self._snapshot.facts.get("why_no_error", "")
-        if why:
+        snapshot, n_items = self._snapshot, sum(self._counts)
+        why = BEFORE_THE_FIRST_FIT if snapshot is None else snapshot.facts.get("why_no_error", "")
+        if snapshot is None or why:
             return {"expected_errors": {"value": None, "low": None, "high": None, "why": why}, "bands": []}
-        checked = None if self._snapshot is None else self._snapshot.estimator.result_.checked
-        n_items = sum(self._counts)
-        job = (max(n_items, 1), self._wrong, self._doubts, checked)
-        found = estimate_error(*job)
+        job = (max(n_items, 1), self._wrong, self._doubts, snapshot.estimator.result_.checked)
+        at_random = snapshot.facts.get("at_random", False)
+        found = estimate_error(*job, at_random=at_random)
         value, low, high = (round(share * n_items, 3) for share in (found.error, found.low, found.high))
-        bands = make_bands(found, self._doubts, believe(*job))[0] if found.unknown else []
+        bands = make_bands(found, self._doubts, believe(*job, at_random=at_random))[0] if found.unknown else []
         errors = {"value": value, "low": low, "high": high, "why": ""}
         return {"expected_errors": errors, "bands": [band.as_dict() for band in bands]}
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 from crowdassay.errors import CrowdassayError, DataError
 from crowdassay.findings.items import STANDINGS
 from crowdassay.labels.record import LIKELIEST
+from crowdassay.planning.expert import draw_items
 from crowdassay.read_options import ReadOptions
 from crowdassay.service.fits.snapshot import FACTS_FILE, PLANNING_FILE, STANDINGS_FILE
 from crowdassay.service.store.labels import labels_since
@@ -67,7 +68,11 @@ def read_store(place: str, upto: int | None = None) -> tuple[Labels, dict[str, s
         labels = replace(labels, starts=starts, items=pa.array(names, pa.string()), gold=gold)
     codes = {name: code for code, name in enumerate(labels.class_names)}
     gold = np.array([codes.get(known.get(name, ""), -1) for name in names], np.int64)
-    return labels.with_gold(gold) if (gold >= 0).any() else labels, known, corrected
+    if n_known := int((gold >= 0).sum()):  # they are a random sample if they are the first that an expert is asked about
+        first = draw_items(map(str, names), n_known)
+        report = replace(labels.report, drawn=n_known if (gold[first] >= 0).all() else 0)
+        labels = replace(labels.with_gold(gold), report=report)
+    return labels, known, corrected
 
 
 def fit_store(place: str, upto: int, folder: Path, settled: float | None = None, decide: str = LIKELIEST) -> None:
@@ -118,6 +123,7 @@ def describe(result: Result) -> tuple[dict[str, Any], np.ndarray]:
         "notes": list(dict.fromkeys([*result.notes, *insight.notes])),
         "advice": next_steps(insight, None),
         "why_no_error": insight.why_no_error,
+        "at_random": insight.known_at_random,
         "method": result.method,
         "decide": result.decide,
         "seconds": round(float(result.seconds), 2),
