@@ -172,3 +172,18 @@ def test_pages_name_no_options_of_commands(run, crowd):
         assert said in text
         assert "--next" not in text
         assert "--max-iter" not in text
+
+
+def test_labels_that_all_say_the_same_and_are_confirmed_are_not_called_chance(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write("labels.csv", [(f"i{j}", f"w{i}", "yes") for j in range(12) for i in range(3)])
+    for n in (3, 12):
+        write("gold.csv", [(f"i{j}", "yes") for j in range(n)], ("item", "label"))
+        _, out, _ = run("aggregate", "labels.csv", "--classes", "no,yes", "--gold", "gold.csv")
+        assert "chance" not in out
+        assert "Check the question" not in out
+
+
+def test_answers_that_would_leave_nothing_unknown_narrow_nothing(run, crowd):
+    gold(crowd, 50)
+    assert "would narrow it" not in run("aggregate", "labels.csv", "--gold", "gold.csv")[1]

@@ -52,3 +52,11 @@ def test_distances_are_those_of_the_numbers_or_of_the_steps():
     assert "rmse" in MajorityVote().fit(as_labels(words)).result_.score(truth, ordered=True)
     yes = MajorityVote().fit(as_labels((list("ab"), list("vv"), [True, False]))).result_
     assert "rmse" not in yes.score({"a": True, "b": True})
+
+
+def test_a_truth_in_small_integers_counts_the_same_cells():
+    """Codes of cells are products of classes: 20 classes do not fit into int8."""
+    codes = np.arange(60) % 20
+    names = [f"c{code:02d}" for code in codes]
+    result = MajorityVote().fit(([f"i{j}" for j in range(60)] * 2, ["v"] * 60 + ["w"] * 60, names * 2)).result_
+    assert result.score(codes.astype(np.int8)) == result.score(codes)

@@ -1,11 +1,15 @@
+import tracemalloc
+
 import numpy as np
 import pytest
+import scipy
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax
 
 from crowdassay.errors import ParameterError
 from crowdassay.models.structures import (
     STRUCTURES,
+    Structure,
     _same_everywhere,
     agreement,
     nominal,
@@ -129,3 +133,18 @@ def test_axes_do_not_depend_on_which_of_equal_ones_a_processor_returns(name, n_c
             alike = np.flatnonzero(scale.round(8) == size)
             turned[np.ix_(alike, alike)] = np.linalg.qr(generator.standard_normal((len(alike), len(alike))))[0]
         assert np.allclose(_same_everywhere(block / scale @ turned, scale), block)
+
+
+def test_features_that_a_softmax_cannot_see_have_no_coordinates():
+    features = np.zeros((3, 3, 2))
+    features[0, :, 0] = features[1, 1, 1] = 1  # the first is the same for every observed class
+    assert Structure("partly seen", 3, scipy.sparse.csr_array(features.reshape(9, 2))).basis().size == 1
+
+
+def test_axes_of_a_hundred_classes_take_no_array_of_all_pairs_of_cells():
+    """A share of 101 levels is a scale: a projection of all cells on all would take 10^8 numbers."""
+    tracemalloc.start()
+    assert resolve("agreement", 101).basis().size == 1
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 * 101**4 / 10

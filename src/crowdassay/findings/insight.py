@@ -157,7 +157,7 @@ class Insight(ItemInsight, WorkerInsight):
     def told_next(self) -> str:
         """What further answers of an expert would buy, in a sentence; empty where nothing is known yet, or nothing is left."""
         now, then = self.error, self.error_after()
-        if now is None or then is None or not self.totals.known or _between(now) == _between(then):
+        if now is None or then is None or not self.totals.known or not then.unknown or _between(now) == _between(then):
             return ""
         more = counted(min(NEXT_ANSWERS, self.totals.items - self.totals.known), "more answer")
         return (
@@ -309,8 +309,9 @@ class Insight(ItemInsight, WorkerInsight):
 
     @property
     def chance(self) -> bool:
-        """Whether the labels agree no better than chance."""
-        return bool(self.connection.identified.any()) and self.beyond_chance < CLEAR_DEVIATIONS
+        """Whether the labels agree no better than chance; labels that all say the same agree, and show nothing."""
+        telling = self.connection.identified.any() and self.totals.classes_given > 1
+        return bool(telling) and self.beyond_chance < CLEAR_DEVIATIONS
 
 
 def _of_items(n_items: int, one: bool) -> str:

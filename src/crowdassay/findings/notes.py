@@ -53,7 +53,7 @@ def write_notes(insight: Insight) -> Iterator[str]:
             f"The labels fall into {n_groups:,} groups that share neither items nor workers ({sizes} labels): "
             "workers of different groups cannot be compared."
         )
-    if insight.chance and insight.totals.classes_given > 1:  # labels that all say the same agree, and show nothing
+    if insight.chance:
         yield CHANCE_NOTE
     else:
         yield from _on_workers(insight)

@@ -123,7 +123,7 @@ def without_gold(labels: Labels, truth: np.ndarray) -> np.ndarray:
 def truth_codes(labels: Labels, truth: Any) -> tuple[np.ndarray, int]:
     """Return the truth, whatever it is given as, as class codes (n_items,), and how many of its items have no labels."""
     if isinstance(truth, np.ndarray) and truth.shape == (labels.n_items,) and truth.dtype.kind == "i":
-        return truth, 0
+        return truth.astype(np.int64, copy=False), 0  # codes of cells are products
     codes, matched = match_truth(labels, truth)
     return codes, matched["unknown_items"]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -163,18 +164,18 @@ def _same_everywhere(axes: FloatArray, scale: FloatArray) -> FloatArray:
     Axes of equal scale span a space in which any others would do, and libraries return those that suit the processor. So the
     space's projections of the unit vectors, in order, are made orthogonal instead.
     """
-    first = np.flatnonzero(np.diff(scale, prepend=np.inf) < -EQUAL_SCALES * scale[0])
-    chosen = []
-    for start, end in zip(first, [*first[1:], len(scale)], strict=True):
+    first = np.flatnonzero(np.diff(scale, prepend=np.inf) < -EQUAL_SCALES * scale[:1])
+    chosen = [np.zeros((len(axes), 0))]
+    for start, end in pairwise([*first, len(scale)]):
         space = axes[:, start:end]
-        left = space @ space.T
+        left = space.copy()  # in coordinates of the space: the projections of all unit vectors, (n, end - start)
         for _ in range(start, end):
-            length = np.linalg.norm(left, axis=0)
-            axis = left[:, np.argmax(length > 0.3 * length.max())]
+            length = np.linalg.norm(left, axis=1)
+            axis = left[np.argmax(length > 0.3 * length.max())]
             axis = axis / np.linalg.norm(axis)
-            left = left - np.outer(axis, axis @ left)
-            chosen.append(axis * scale[start])
-    return np.stack(chosen, axis=1)
+            left -= np.outer(left @ axis, axis)
+            chosen.append((space @ axis * scale[start])[:, None])
+    return np.concatenate(chosen, axis=1)
 
 
 def nominal(n_classes: int) -> Structure:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.study_columns import encode_numbers, read_columns
-from crowdassay.labels.values import as_text, counted
+from crowdassay.labels.values import as_text, counted, number_of
 from crowdassay.planning.state import State
 
 CAPACITY = Role("capacity", None, ("capacity",), required=False, kind="number")
@@ -28,9 +27,9 @@ def read_people(path: Path, *, need_cost: bool = False) -> tuple[dict[str, int],
 
     Returns how many labels each worker will give, without end where nothing is said, and the prices of those that have one.
     """
-    if not path.exists() and re.fullmatch(r"[\d.]+", str(path)):
-        option = "cost" if need_cost else "workers"
-        raise ParameterError(f"--{option} takes a file that names workers; one price for every label is --label-cost {path}.")
+    if not path.exists() and number_of(str(path)) is not None:
+        more = f"one price for every label is --label-cost {path}" if need_cost else "a row for each, with a column 'worker'"
+        raise ParameterError(f"--{'cost' if need_cost else 'workers'} takes a file that names workers; {more}.")
     roles = (replace(ROLES["worker"], option=None), replace(ROLES["cost"], required=need_cost), CAPACITY)
     found = read_columns(path, roles, {}, "workers")
     capacity: dict[str, int] = {}

@@ -55,12 +55,17 @@ def find_trouble(plain: MajorityCheck, facts: Facts) -> str | None:
         )
     if facts.n_classes == 1:
         return None
-    if plain.probability / plain.items - 1 / facts.n_classes < SAYS_NOTHING:
+    if tells_nothing(plain, facts):
         return "tells no class apart: all probabilities are nearly equal"
     # Known items may show that the majority is wrong.
     if facts.n_gold == 0 and plain.strong >= LEAST_CLEAR and plain.strong_kept < CONTRADICTS * plain.strong:
         return f"contradicts {1 - plain.strong_kept / plain.strong:.0%} of the majorities of two thirds or more"
     return None
+
+
+def tells_nothing(plain: MajorityCheck, facts: Facts) -> bool:
+    """Return whether all probabilities of a fit are nearly equal."""
+    return plain.probability / plain.items - 1 / facts.n_classes < SAYS_NOTHING
 
 
 def find_worse(expected: ExpectedErrors, *, margin: bool) -> str | None:
@@ -91,9 +96,10 @@ def notes_on(plain: MajorityCheck, facts: Facts) -> list[str]:
         notes.append(nobody_compared(facts.n_workers))
     trouble = find_trouble(plain, facts)
     if trouble is not None:
+        tied = " Where most items are tied, only more labels or items of known class (--gold) help."
         notes.append(
-            f"This fit {trouble}. Do not use its labels: take another method or, where one can be set, a smaller penalty. "
-            "Where most items are tied, only more labels or items of known class (--gold) help."
+            f"This fit {trouble}. Do not use its labels: take another method or, where one can be set, a smaller penalty."
+            + (tied if tells_nothing(plain, facts) else "")
         )
     elif facts.n_gold == 0 and plain.clear >= LEAST_CLEAR and plain.kept < DEPARTS * plain.clear:
         notes.append(

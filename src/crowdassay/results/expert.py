@@ -54,7 +54,8 @@ def expert_table(result: Result, n: int = KNOWN_ITEMS, sheet: ExpertSheet | None
     answered = [item for item in before if item in answers]
     drawn = result.place.reduce(partial(draw_block, max(n, len(before)), answered))
     items = drawn.items.to_pylist()
-    others = [item for item in answers if item not in set(items)]
+    asked = set(items)
+    others = [item for item in answers if item not in asked]
     texts = {}
     if drawn.texts is not None:
         texts["text"] = pa.concat_arrays([drawn.texts.cast(pa.string()), pa.nulls(len(others), pa.string())])
@@ -100,8 +101,10 @@ def answered_before(path: Path | None) -> ExpertSheet | None:
     if path is None:
         return None
     columns = truth_columns(path)
+    if (sheet := ExpertSheet.of(columns)) is not None:
+        return sheet
     items, labels = (text_cells(column, role).to_pylist() for column, role in zip(columns[:2], ("item", "label"), strict=True))
-    return ExpertSheet.of(columns) or ExpertSheet(tuple(items), tuple(labels), (False,) * len(items))
+    return ExpertSheet(tuple(items), tuple(labels), (False,) * len(items))
 
 
 def check_sheet(path: Path) -> None:

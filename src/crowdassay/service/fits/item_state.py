@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,12 +162,23 @@ class RunningTotals:
             self._add(old, -1)
         self._own[item] = None
 
+    def copy(self) -> RunningTotals:
+        """Return what is counted now, to be summed up while items go on changing."""
+        now = copy(self)
+        now._counts, now._doubts = list(self._counts), self._doubts.copy()
+        return now
+
+    @property
+    def standings(self) -> dict[str, int]:
+        """How many items stand how."""
+        return dict(zip(STANDINGS, self._counts, strict=True))
+
     def as_dict(self) -> dict[str, Any]:
         """Return items by standing, the expected number of errors with its interval, and how it is shared out (bands).
 
         Where there is no estimate, that is None, and there are no bands.
         """
-        return {"standings": dict(zip(STANDINGS, self._counts, strict=True)), "items": sum(self._counts), **self._errors()}
+        return {"standings": self.standings, "items": sum(self._counts), **self._errors()}
 
     def _errors(self) -> dict[str, Any]:
         """Return the number of wrong labels by the law that `aggregate` and `plan` go by, or why it is not estimated."""

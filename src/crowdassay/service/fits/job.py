@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from crowdassay.labels.databases.home import Session
-from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, OpenRow, from_fit, from_labels
+from crowdassay.service.fits.item_state import UNLABELLED, Changes, ItemState, OpenRow, RunningTotals, from_fit, from_labels
 from crowdassay.service.fits.snapshot import Snapshot
 from crowdassay.service.store.corrections import ERASED, corrections_since, erased_since
 from crowdassay.service.store.labels import BatchOutcome, count_by_worker, count_labels, labels_of, labels_since, last_seq
@@ -295,11 +295,11 @@ class Job:
             rows = list(self._changes.open.values())
         return ordered(rows)
 
-    def totals(self) -> dict[str, Any]:
-        """Return items by standing, and the expected number of errors with its 90 % interval."""
+    def totals(self) -> RunningTotals:
+        """Return what is counted over all items at this moment."""
         self._estimate_few()
         with self._lock:
-            return self._changes.totals.as_dict()
+            return self._changes.totals.copy()
 
     def refresh(self) -> None:
         """Bring up to date what is kept because it takes long, so that reads find it ready."""

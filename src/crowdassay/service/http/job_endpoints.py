@@ -37,7 +37,7 @@ CSV_COLUMNS = {
 def summarise(service: Service) -> dict[str, Any]:
     """Return how the job stands."""
     job, price = service.job, service.price
-    totals, snapshot = job.totals(), job.snapshot
+    totals, snapshot = job.totals().as_dict(), job.snapshot
     standings = totals["standings"]
     open_items = _open_items(standings)
     by_labels, to_come = _labels_to_come(service, open_items)
@@ -248,7 +248,7 @@ async def get_metrics(call: Call) -> Response:
         ("workers", "gauge", "Workers who gave labels.", [("", len(job.workers))]),
         ("labels_waiting", "gauge", "Labels that wait to be stored.", [("", service.writer.waiting)]),
         ("commits_total", "counter", "Transactions written.", [("", service.writer.commits)]),
-        ("items_open", "gauge", "Items that are not settled.", [("", _open_items(job.totals()["standings"]))]),
+        ("items_open", "gauge", "Items that are not settled.", [("", _open_items(job.totals().standings))]),
         ("fits_failed_total", "counter", "Fits that failed since the start.", [("", fits.n_failed)]),
         ("fit_age_seconds", "gauge", "Seconds since the last fit ended.", ended),
         ("fit_running", "gauge", "Whether a fit runs.", [("", int(fits.running is not None))]),
