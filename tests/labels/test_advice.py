@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError
@@ -221,3 +223,13 @@ def test_columns_that_nobody_filled_in_are_named(tmp_path):
     assert "In every row 'fits', 'note' are empty" in told(tmp_path, {"id": N, "fits": [None] * 12, "note": [" "] * 12})
     said = told(tmp_path, {"file": N, "annotation": [None] * 12, "note": ["x"] * 12})
     assert "In every row 'annotation' is empty, as if nobody had answered." in said
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary(2), pa.dictionary(pa.int8(), pa.binary())])
+def test_bytes_that_are_no_text_are_no_empty_column(tmp_path, kind):
+    blob = pa.array([b"\xff\xd8", b"\x00\xfe"] * 6, pa.binary())
+    blob = blob.dictionary_encode() if pa.types.is_dictionary(kind) else blob.cast(kind)
+    pq.write_table(pa.table({"item": list(N), "label": [n % 2 for n in N], "image": blob}), tmp_path / "t.parquet")
+    with pytest.raises(ColumnError, match="No worker column found") as stop:
+        read_labels(tmp_path / "t.parquet")
+    assert "empty" not in str(stop.value)
