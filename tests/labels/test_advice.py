@@ -9,6 +9,7 @@ import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError
 from crowdassay.labels.files import read_labels
+from crowdassay.labels.frames import as_labels
 from support.exports import csv_text, write
 
 N = range(12)
@@ -203,6 +204,14 @@ def test_the_kind_of_an_item_is_no_label_where_others_could_be(tmp_path):
     two = pd.DataFrame([{"id": n // 2, "labeler": n % 2, "category": "abc"[n % 3], "passed": n % 5 % 2} for n in range(24)])
     two.to_csv(tmp_path / "two.csv", index=False)
     assert read_labels(tmp_path / "two.csv").report.columns["label"] == "category"
+
+
+def test_a_category_is_the_label_where_what_stands_beside_it_is_no_answer():
+    one_each = pa.table({"item": N, "worker": list("abc") * 4, "category": list("xy") * 6, "batch": ["1"] * 6 + ["2"] * 6})
+    assert as_labels(one_each).report.columns["label"] == "category"
+    rows = [(f"i{n}", worker, "xyz"[n % 7 % 3], n % 4) for worker in "ab" for n in range(6000)]
+    by_worker = pd.DataFrame(rows, columns=["item", "worker", "category", "batch"])  # the first rows are one worker's
+    assert as_labels(by_worker).report.columns["label"] == "category"
 
 
 def test_a_model_that_was_rated_is_no_worker(tmp_path):

@@ -241,18 +241,25 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
 
 
 def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others may be labels."""
-    label, held = (
-        chosen["label"],
-        Counter(_key(row, _items(chosen)) for row in rows if _cell(row.get(chosen["label"])) is not None),
-    )
+    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others are answers.
+
+    Whether workers contradict each other in those nobody can see: so they must be called like labels, or hold yes and no.
+    """
+    label = chosen["label"]
+    held = Counter(_key(row, _items(chosen)) for row in rows if _cell(row.get(label)) is not None)
     if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
         return
-    if possible := [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]:
+    free = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
+    if possible := [name for name in free if _is_answer(name, rows)]:
         raise ColumnError(
             f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
             f"the label: choose one with --label-column, or {shown(label)} if it is."
         )
+
+
+def _is_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    values = {value.casefold() for row in rows if (value := _cell(row.get(name))) is not None}
+    return plain_name(name) in ROLES["label"].spellings or values <= YES_OR_NO
 
 
 def _has_raters(names: Sequence[str], beside: Sequence[str]) -> bool:
