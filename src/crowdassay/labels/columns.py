@@ -131,22 +131,16 @@ def check_given(role: RoleLike, name: str, names: Sequence[str]) -> None:
 def matching_columns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """Return the columns that patterns such as 'rater*' stand for; one that stands for none is refused.
 
-    >>> matching_columns(["item", "rater1", "rater2"], ["rater*"])
-    ['rater1', 'rater2']
+    >>> matching_columns(["item", "rater1", "rater2"], ["rater*"]), matching_columns(["tone [a]", "tone [b]"], ["tone [a]"])
+    (['rater1', 'rater2'], ['tone [a]'])
     """
+    matching: set[str] = set()
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        found = {pattern}.intersection(names) or {name for name in names if fnmatchcase(name, pattern)}
+        if not found:
             raise ColumnError(f"No column is named {shown(pattern)}; the columns are {listed(names)}.")
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
-
-
-def not_workers(names: Sequence[str]) -> list[str]:
-    """Note columns of a wide table that were not taken for workers."""
-    if not names:
-        return []
-    if len(names) == 1:
-        return [f"Not taken as a worker: the column {shown(names[0])}; if it is one, name all workers with --worker-columns."]
-    return [f"Not taken as workers: the columns {listed(names)}; if they are, name all workers with --worker-columns."]
+        matching |= found
+    return [name for name in names if name in matching]
 
 
 def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping[str, str | None]) -> dict[str, str]:
