@@ -217,6 +217,8 @@ def test_a_category_is_the_label_where_what_stands_beside_it_is_no_answer():
 def test_a_model_that_was_rated_is_no_worker(tmp_path):
     rated = {"id": N, "model": ["m", "n"] * 6, "label": [n % 3 for n in N], "rater_note": ["ok"] * 12}
     assert "No worker column found" in told(tmp_path, rated)
+    assert "'model' may be what others rated, or the worker; name it with `worker_column`" in told(tmp_path, rated)
+    assert read_labels(tmp_path / "answers_2024.csv", worker_column="model").workers.to_pylist() == ["m", "n"]
     del rated["rater_note"]
     pd.DataFrame(rated).to_csv(tmp_path / "models.csv", index=False)
     assert read_labels(tmp_path / "models.csv").workers.to_pylist() == ["m", "n"]

@@ -431,6 +431,8 @@ def _not_found(
         answers = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
         hint = f"; by what it holds the label may be {listed(answers, 8)}" if answers else ""
     remedy = _remedy(missing, several=len(missing) > 1)
+    if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
+        hint = f"; {listed(rated)} may be what others rated, or the worker"
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
 
 
