@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError
 from crowdassay.labels.files import read_labels
+from crowdassay.labels.frames import as_labels
 from support.exports import csv_text, write
 
 N = range(12)
@@ -203,9 +206,19 @@ def test_the_kind_of_an_item_is_no_label_where_others_could_be(tmp_path):
     assert read_labels(tmp_path / "two.csv").report.columns["label"] == "category"
 
 
+def test_a_category_is_the_label_where_what_stands_beside_it_is_no_answer():
+    one_each = pa.table({"item": N, "worker": list("abc") * 4, "category": list("xy") * 6, "batch": ["1"] * 6 + ["2"] * 6})
+    assert as_labels(one_each).report.columns["label"] == "category"
+    rows = [(f"i{n}", worker, "xyz"[n % 7 % 3], n % 4) for worker in "ab" for n in range(6000)]
+    by_worker = pd.DataFrame(rows, columns=["item", "worker", "category", "batch"])  # the first rows are one worker's
+    assert as_labels(by_worker).report.columns["label"] == "category"
+
+
 def test_a_model_that_was_rated_is_no_worker(tmp_path):
     rated = {"id": N, "model": ["m", "n"] * 6, "label": [n % 3 for n in N], "rater_note": ["ok"] * 12}
     assert "No worker column found" in told(tmp_path, rated)
+    assert "'model' may be what others rated, or the worker; name it with `worker_column`" in told(tmp_path, rated)
+    assert read_labels(tmp_path / "answers_2024.csv", worker_column="model").workers.to_pylist() == ["m", "n"]
     del rated["rater_note"]
     pd.DataFrame(rated).to_csv(tmp_path / "models.csv", index=False)
     assert read_labels(tmp_path / "models.csv").workers.to_pylist() == ["m", "n"]
@@ -221,3 +234,13 @@ def test_columns_that_nobody_filled_in_are_named(tmp_path):
     assert "In every row 'fits', 'note' are empty" in told(tmp_path, {"id": N, "fits": [None] * 12, "note": [" "] * 12})
     said = told(tmp_path, {"file": N, "annotation": [None] * 12, "note": ["x"] * 12})
     assert "In every row 'annotation' is empty, as if nobody had answered." in said
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.binary(2), pa.dictionary(pa.int8(), pa.binary())])
+def test_bytes_that_are_no_text_are_no_empty_column(tmp_path, kind):
+    blob = pa.array([b"\xff\xd8", b"\x00\xfe"] * 6, pa.binary())
+    blob = blob.dictionary_encode() if pa.types.is_dictionary(kind) else blob.cast(kind)
+    pq.write_table(pa.table({"item": list(N), "label": [n % 2 for n in N], "image": blob}), tmp_path / "t.parquet")
+    with pytest.raises(ColumnError, match="No worker column found") as stop:
+        read_labels(tmp_path / "t.parquet")
+    assert "empty" not in str(stop.value)

@@ -212,3 +212,13 @@ def test_of_several_columns_that_are_equally_near_none_is_named_as_the_nearest()
     assert "nearest" not in str(error.value)
     with pytest.raises(ColumnError, match="the nearest is 'anotator'"):
         find_columns(["id", "anotator", "label"], ["item", "worker", "label"], {})
+
+
+@pytest.mark.parametrize("name", ["is_valid", "paid", "Valid", "rank"])
+def test_an_answer_that_ends_like_an_id_or_is_a_rank_is_the_label_where_nothing_else_is(name):
+    rows = [{"item": n // 3, "worker": n % 3, name: (n // 3) * (n % 3) % 2} for n in range(18)]
+    assert find_columns(list(rows[0]), ITEM_WORKER_LABEL, {}, lambda: rows)["label"] == name
+    rows = [{"id": n, "worker": n % 3, "verdict": n % 2, name: n // 5 % 2} for n in range(18)]
+    assert find_columns(list(rows[0]), ITEM_WORKER_LABEL, {}, lambda: rows)["item"] == "id"
+    beside = [{"item": n // 3, "worker": n % 3, "rude": (n // 3) * (n % 3) % 2, "rank": n * n % 5 % 3} for n in range(18)]
+    assert find_columns(list(beside[0]), ITEM_WORKER_LABEL, {}, lambda: beside)["label"] == "rude"

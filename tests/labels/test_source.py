@@ -205,3 +205,17 @@ def test_the_only_list_of_objects_in_a_file_is_its_table(tmp_path):
         read(written(tmp_path / "b.json", {**whole, "others": rows}))
     with pytest.raises(DataError, match=r"lists inside \('labels'\)"):
         read(written(tmp_path / "c.json", {"labels": [*rows, 3]}))
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_an_object_that_the_first_record_lacks_is_looked_into(tmp_path, name):
+    rows = [{"item": n, "v": {"a/b": "xy"[n % 2]} if n else None} for n in range(3)]
+    assert read(written(tmp_path / name, rows), label="v.a/b")[0] == [("0", None), ("1", "y"), ("2", "x")]
+
+
+def test_json_that_is_nested_too_deeply_is_one_sentence(tmp_path):
+    path = tmp_path / "a.jsonl"
+    deep = "[" * 100_000 + "]" * 100_000
+    path.write_text(f'{{"item": "a", "worker": "w", "o": 1, "kind": "x"}}\n{{"item": "b", "worker": "w", "o": {deep}}}\n')
+    with pytest.raises(DataError, match=r"Line 2 of 'a.jsonl' is not valid JSON \(lists or objects are nested too deeply\)"):
+        open_source(probe(path), ("item", "worker", "label"), {})

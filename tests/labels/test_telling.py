@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import ColumnError
+from crowdassay.labels import telling
 from crowdassay.labels.files import read_labels, read_truth
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import as_parquet, spool_files
@@ -155,3 +157,25 @@ def test_what_is_proposed_can_be_said_however_long_the_names_are():
         as_labels(pd.DataFrame(rows))
     proposed = str(stop.value).split("none does: say `item_column` '")[1].split("'. If")[0]
     assert as_labels(pd.DataFrame(rows), item_column=proposed).n_items == 12
+
+
+def test_just_half_is_said_to_be_half_where_the_item_was_named():
+    rows = [{"q": q, "turn": t, "judge": w, "label": (q + t * w) % 3} for q in range(4) for t in (1, 2) for w in (1, 2)]
+    with pytest.warns(UserWarning, match="Half of the labels repeat"):
+        notes = as_labels(pd.DataFrame(rows), item_column="q").report.notes
+    assert notes[0].endswith("with --item-column 'q,turn'.")
+
+
+def test_for_a_note_no_three_columns_are_tried_and_the_first_rows_tell_most_that_repeat(monkeypatch):
+    rows = [
+        {"item": n % 9, "worker": 0, "label": n % 2, "a": n // 900, "b": n // 30 % 30, "c": n % 30, "d": n % 7}
+        for n in range(9000)
+    ]
+    sizes, unique = [], np.unique
+    monkeypatch.setattr(telling.np, "unique", lambda values, **more: sizes.append(len(values)) or unique(values, **more))
+    table = pa.Table.from_pylist(rows)
+    assert telling.telling_columns(table, None, "worker", "label", 2) == []
+    assert max(sizes) <= telling.FIRST_TRIED
+    assert telling.telling_columns(table, None, "worker", "label") == [["a", "b", "c"]]
+    notes = telling.check_repeats(8991, 9000, {"item": "item", "worker": "worker", "label": "label"}, lambda: table, named=True)
+    assert "No worker labels an item twice" not in notes[0]

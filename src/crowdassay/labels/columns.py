@@ -34,6 +34,7 @@ MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tell
 LABEL_LENGTH = 60  # characters that names and labels have on average at most
 YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
+ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
 FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
 
 
@@ -130,22 +131,16 @@ def check_given(role: RoleLike, name: str, names: Sequence[str]) -> None:
 def matching_columns(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     """Return the columns that patterns such as 'rater*' stand for; one that stands for none is refused.
 
-    >>> matching_columns(["item", "rater1", "rater2"], ["rater*"])
-    ['rater1', 'rater2']
+    >>> matching_columns(["item", "rater1", "rater2"], ["rater*"]), matching_columns(["tone [a]", "tone [b]"], ["tone [a]"])
+    (['rater1', 'rater2'], ['tone [a]'])
     """
+    matching: set[str] = set()
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
+        found = {pattern}.intersection(names) or {name for name in names if fnmatchcase(name, pattern)}
+        if not found:
             raise ColumnError(f"No column is named {shown(pattern)}; the columns are {listed(names)}.")
-    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)]
-
-
-def not_workers(names: Sequence[str]) -> list[str]:
-    """Note columns of a wide table that were not taken for workers."""
-    if not names:
-        return []
-    if len(names) == 1:
-        return [f"Not taken as a worker: the column {shown(names[0])}; if it is one, name all workers with --worker-columns."]
-    return [f"Not taken as workers: the columns {listed(names)}; if they are, name all workers with --worker-columns."]
+        matching |= found
+    return [name for name in names if name in matching]
 
 
 def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping[str, str | None]) -> dict[str, str]:
@@ -240,18 +235,25 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
 
 
 def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others may be labels."""
-    label, held = (
-        chosen["label"],
-        Counter(_key(row, _items(chosen)) for row in rows if _cell(row.get(chosen["label"])) is not None),
-    )
+    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others are answers.
+
+    Whether workers contradict each other in those nobody can see: so they must be called like labels, or hold yes and no.
+    """
+    label = chosen["label"]
+    held = Counter(_key(row, _items(chosen)) for row in rows if _cell(row.get(label)) is not None)
     if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
         return
-    if possible := [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]:
+    free = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
+    if possible := [name for name in free if _is_answer(name, rows)]:
         raise ColumnError(
             f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
             f"the label: choose one with --label-column, or {shown(label)} if it is."
         )
+
+
+def _is_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    values = {value.casefold() for row in rows if (value := _cell(row.get(name))) is not None}
+    return plain_name(name) in ROLES["label"].spellings or values <= YES_OR_NO
 
 
 def _has_raters(names: Sequence[str], beside: Sequence[str]) -> bool:
@@ -268,13 +270,33 @@ def is_kind(name: str) -> bool:
     return plain_name(name).endswith(KINDS_OF_ITEMS)
 
 
+def is_id(name: str) -> bool:
+    """Return whether a column is called an id, by a word of its own or by what it is the id of.
+
+    >>> is_id("meme_id"), is_id("rowId"), is_id("userid"), is_id("is_valid"), is_id("paid")
+    (True, True, True, False, False)
+    """
+    plain = plain_name(name)
+    known = any(plain.removesuffix("id") in ROLES[role].words or plain in ROLES[role].spellings for role in ITEM_WORKER_LABEL)
+    return plain.endswith("id") and (known or ID_WORD.search(name) is not None)
+
+
 def is_position(name: str) -> bool:
     """Return whether a column tells where an item was shown, which may be shuffled for every worker.
 
     >>> is_position("display_order"), is_position("turn")
     (True, False)
     """
-    return re.split(r"[\s_\-]+", name.casefold())[-1] in POSITIONS
+    return _last_word(name) in POSITIONS
+
+
+def _is_rank(name: str) -> bool:
+    """Return whether a column may be a position, or an answer: the place that a worker gave the item."""
+    return _last_word(name) == "rank"
+
+
+def _last_word(name: str) -> str:
+    return re.split(r"[\s_\-]+", name.casefold())[-1]
 
 
 def _could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
@@ -289,7 +311,7 @@ def _could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen:
     if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
         return False
     if role == "label":
-        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or plain_name(name).endswith("id")
+        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or is_id(name)
         return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
     return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
 
@@ -304,7 +326,8 @@ def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequen
     shared = []
     for name in names:
         pairs = {(_id(row.get(name)), _id(row.get(worker))) for row in rows}
-        is_shared = plain_name(name).endswith("id") and len(pairs) > len({value for value, _ in pairs})
+        named = plain_name(name).endswith("id") if once else is_id(name)
+        is_shared = named and len(pairs) > len({value for value, _ in pairs})
         if is_shared and (len(pairs) == len(rows) or not once):
             shared.append(name)
     return shared
@@ -321,7 +344,7 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wor
     """
     candidates = []
     for name in names:
-        if plain_name(name).endswith("id") or is_position(name):
+        if is_id(name) or (is_position(name) and not _is_rank(name)):
             continue
         given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
         cells = [(_key(row, items), _id(row.get(worker)), value) for row, value in given]
@@ -329,7 +352,8 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wor
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
         if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
             candidates.append(name)
-    return [name for name in candidates if not is_kind(name)] or candidates
+    answers = [name for name in candidates if not _is_rank(name)] or candidates
+    return [name for name in answers if not is_kind(name)] or answers
 
 
 def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:
@@ -407,6 +431,8 @@ def _not_found(
         answers = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
         hint = f"; by what it holds the label may be {listed(answers, 8)}" if answers else ""
     remedy = _remedy(missing, several=len(missing) > 1)
+    if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
+        hint = f"; {listed(rated)} may be what others rated, or the worker"
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
 
 

@@ -176,7 +176,9 @@ def _fault(text: bytes) -> tuple[int, str] | None:
         return error.lineno, error.msg[:1].lower() + error.msg[1:]
     except UnicodeEncodeError:
         return 1, "half of a surrogate pair"
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        return 1, "lists or objects are nested too deeply"
+    except ValueError as error:
         return 1, str(error)
     return None
 

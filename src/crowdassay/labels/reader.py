@@ -320,13 +320,21 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
 
 def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
     """Return a sentence on columns that hold nothing where labels may belong: the one ``named`` so, or any if none is."""
-    empty = [name for name in table.column_names if not pc.any(pc.invert(blank(as_text(table[name])))).as_py()]
+    empty = [name for name in table.column_names if _is_empty(table[name])]
     meant = ROLES["label"].best(empty) if named else empty
     return (
         [f"In every row {listed(meant)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
         if meant
         else []
     )
+
+
+def _is_empty(column: ArrowColumn) -> bool:
+    """Return whether no cell of a column holds anything; what cannot be written as text, such as an image's bytes, is there."""
+    try:
+        return not pc.any(pc.invert(blank(as_text(column)))).as_py()
+    except pa.ArrowException:
+        return column.null_count == len(column)
 
 
 def _items_said(table: pa.Table) -> list[str]:

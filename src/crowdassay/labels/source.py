@@ -181,7 +181,13 @@ def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | Non
         raise DataError(f"No labels found in {probe.shown}; it needs one JSON object per label.")
     if rows == 1 and not by_line:
         return _slow_json(probe, roles, given)  # one object may be a whole frame
-    inside = any(isinstance(value, dict) for value in mapping(probe.first).values())
+    paths = ", ".join(text(_pointer(name)) for name in names)
+    inside = ask(  # a value in the first records that is an object
+        f"SELECT 1 FROM (SELECT json FROM {objects} LIMIT {FIRST_ROWS}) "  # noqa: S608
+        f"WHERE list_contains(json_type(json, [{paths}]), 'OBJECT') LIMIT 1",
+        probe.path,
+        lambda relation: relation.fetchall(),
+    )
     rows = [flat(record) for record in _first_records(probe)] if inside else []
     columns = _find_columns(names, rows, roles, given, lambda: rows or _first_records(probe))
     if not set(names).issuperset(columns.values()):
@@ -316,7 +322,7 @@ def _first_records(probe: Probe) -> list[dict[str, Any]]:
         with parquet_file(probe.path) as file:
             return next((batch.to_pylist() for batch in file.iter_batches(FIRST_ROWS)), [])
     if probe.suffix in LINES and probe.data is None:
-        with probe.opened() as stream, suppress(ValueError):  # whoever reads it all says what is wrong
+        with probe.opened() as stream, suppress(ValueError, RecursionError):  # whoever reads it all says what is wrong
             lines = [json.loads(line) for line in islice(stream, FIRST_ROWS) if line.strip()]
             return [record for record in lines if isinstance(record, dict)]
     return list(islice(probe.rows(), FIRST_ROWS))

@@ -23,9 +23,10 @@ from crowdassay.read_options import join_names
 from crowdassay.text import joined
 
 ROWS_TRIED = 8 * BATCH
-MOST_JOINED = 3  # columns that make an item together
+MOST_JOINED, MOST_JOINED_FOR_NOTE = 3, 2  # columns that make an item together, and where that is only noted
 MOST_TRIED, MOST_TRIED_FREELY = 30, 12  # columns that are tried together with one that was guessed, and without
 SETS_LISTED = 3
+FIRST_TRIED = 4096  # rows in which most columns that tell no items show it
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
 
 WholeTable = Callable[[], pa.Table]
@@ -56,16 +57,18 @@ def check_repeats(
         return []
     rows, (guessed, worker, label) = table(), (columns[role] for role in ITEM_WORKER_LABEL)
     telling = (
-        telling_columns(rows, None if named else guessed, worker, label) if {worker, label} <= set(rows.column_names) else []
+        telling_columns(rows, None if named else guessed, worker, label, MOST_JOINED_FOR_NOTE if named else MOST_JOINED)
+        if {worker, label} <= set(rows.column_names)
+        else []
     )
     if not telling and 2 * repeats == n_labels:
         return []
+    half = "half" if 2 * repeats == n_labels else "more than half"
     if named:
-        return [f"{many_repeats(guessed)}{told_by(telling)}"]
+        return [f"{many_repeats(guessed, half)}{told_by(telling)}"]
     spare = (_codes(rows[name]) for name in rows.column_names if name not in columns.values())
     if not any(codes is not None and codes.max() for codes in spare):
-        return [many_repeats(guessed)]
-    half = "half" if 2 * repeats == n_labels else "more than half"
+        return [many_repeats(guessed, half)]
     start = (
         f"If items are told by {shown(guessed)}, {half} of the labels ({repeats:,} of {n_labels:,}) repeat a worker and an item"
     )
@@ -77,11 +80,11 @@ def check_repeats(
     raise ColumnError(f"{start}; told by {told}, none does: say {ways}. {again}")
 
 
-def many_repeats(item: str) -> str:
+def many_repeats(item: str, half: str = "more than half") -> str:
     """Return the note on labels that are mostly repeats, where the item was named or no other column could name it."""
     return (
-        f"More than half of the labels repeat a worker and an item; if {shown(item)} is not what tells items apart, name the "
-        "columns that do with --item-column."
+        f"{half.capitalize()} of the labels repeat a worker and an item; if {shown(item)} is not what tells items apart, name "
+        "the columns that do with --item-column."
     )
 
 
@@ -91,9 +94,10 @@ def told_by(telling: Sequence[Sequence[str]]) -> str:
     return f" No worker labels an item twice with {ways}." if telling else ""
 
 
-def telling_columns(table: pa.Table, guessed: str | None, worker: str, label: str) -> list[list[str]]:
+def telling_columns(table: pa.Table, guessed: str | None, worker: str, label: str, most: int = MOST_JOINED) -> list[list[str]]:
     """Return the fewest columns, the guessed one among several, under which no worker labels an item twice; the best set first.
 
+    More than ``most`` columns are not tried together.
     Where there are several workers, most labels must share their item with another: a number for each row tells no items.
     Of several sets, those come last in which an item's position plays a part. Then the one that leaves the fewest items is
     better, and then that of the fewest values, which are names rather than texts.
@@ -118,7 +122,7 @@ def telling_columns(table: pa.Table, guessed: str | None, worker: str, label: st
     if guessed is not None and guessed not in codes:
         return []
     others = [name for name in codes if name != guessed and codes[name].max()][: MOST_TRIED if guessed else MOST_TRIED_FREELY]
-    for size in range(1, MOST_JOINED + 1):
+    for size in range(1, most + 1):
         sets = (
             [(guessed, *more) for more in combinations(others, size - 1)]
             if guessed and size > 1
@@ -143,12 +147,13 @@ def whole_table(probes: Sequence[Probe]) -> pa.Table:
 
 def _tells(one: Sequence[str], codes: Mapping[str, IntArray], who: IntArray) -> int:
     """Return into how many items some columns part the rows, 0 where these do not tell items apart."""
-    item = codes[one[0]]
-    for name in one[1:]:
-        _, item = np.unique(item * (int(codes[name].max()) + 1) + codes[name], return_inverse=True)
-    pairs = np.unique(item * (int(who.max()) + 1) + who)
-    if len(pairs) < len(who):
-        return 0
+    for rows in (slice(FIRST_TRIED), slice(None)):
+        item = codes[one[0]][rows]
+        for name in one[1:]:
+            _, item = np.unique(item * (int(codes[name].max()) + 1) + codes[name][rows], return_inverse=True)
+        pairs = np.unique(item * (int(who.max()) + 1) + who[rows])
+        if len(pairs) < len(item):
+            return 0
     held = np.bincount(item)
     shared = int(held[held > 1].sum())
     return int(np.count_nonzero(held)) if not who.max() or 2 * shared >= len(who) else 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 
 import pandas as pd
 import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
 from crowdassay.labels.files import read_labels
+from crowdassay.labels.formats import wide_columns
 from crowdassay.labels.frames import as_labels
 
 JUSTICES = [f"justice_{name}" for name in ("roberts", "thomas", "alito", "kagan", "gorsuch")]
@@ -181,3 +183,40 @@ def test_what_would_misread_is_not_proposed(tmp_path, content):
         read_labels(tmp_path / "a.json")
     assert "wide" not in str(error.value)
     assert "nested" not in str(error.value)
+
+
+@pytest.mark.parametrize("names", [("Florence", "Bob"), ("Lawrence", "Constance", "Ann"), ("Do", "An")])
+def test_people_whose_names_end_like_questions_are_workers(tmp_path, names):
+    path = written(tmp_path, table(id="i", **votes(*names)))
+    with pytest.raises(ColumnError, match="say `format='wide'`"):
+        read_labels(path)
+    assert read_labels(path, format="wide").workers.to_pylist() == list(names)
+
+
+def test_whoever_is_taken_for_questions_is_told_how_to_be_workers(tmp_path):
+    path = written(tmp_path, table(id="i", **votes("Florence", "Constance")))
+    with pytest.raises(ColumnError, match="if they are workers with one question, name them with `worker_columns`"):
+        read_labels(path)
+    assert read_labels(path, worker_columns="Florence,Constance").n_workers == 2
+
+
+def test_what_is_proposed_for_names_with_brackets_can_be_said_and_what_cannot_is_not_proposed(tmp_path):
+    names = ["rate [a]", "rate [b]"]
+    assert read_labels(written(tmp_path, table(id="i", **votes(*names))), worker_columns=names).workers.to_pylist() == names
+    two = table(id="i", **votes(*names), **votes("say [a]", "say [b]", values=("1", "2")))
+    with pytest.raises(ColumnError, match=r"such as `worker_columns` 'rate \[a\],rate \[b\]'"):
+        read_labels(written(tmp_path, two), format="wide")
+    assert read_labels(tmp_path / "a.csv", worker_columns="rate [a],rate [b]").workers.to_pylist() == names
+    odd = table(id="i", **votes("Lee, Ann", "O'Hara"), **votes("x, y", "z, w", values=("1", "2")))
+    with pytest.raises(ColumnError, match="rename them without commas and quotes, and say which are") as stop:
+        read_labels(written(tmp_path, odd), format="wide")
+    assert "`worker_columns` '" not in str(stop.value)
+
+
+def test_the_cells_of_a_row_are_counted_once_however_many_workers_there_are(monkeypatch):
+    draw = random.Random(1)
+    rows = [tuple(draw.choice("ynm") for _ in range(40)) for _ in range(20)]
+    counted = []
+    monkeypatch.setattr(wide_columns, "Counter", lambda cells: counted.append(1) or Counter(cells))
+    assert not wide_columns._concludes(rows)
+    assert len(counted) == len(rows)

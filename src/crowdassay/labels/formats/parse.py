@@ -132,6 +132,8 @@ def parsed(text: Any) -> Any:
 
     >>> parsed('{"type": "app"}'), parsed("{'type': 'app', 'by': None}"), parsed("{'type'")
     ({'type': 'app'}, {'type': 'app', 'by': None}, "{'type'")
+    >>> parsed("{'a', 'b'}"), parsed("{'by': {1, 2}}")
+    ("{'a', 'b'}", "{'by': {1, 2}}")
     """
     if not isinstance(text, str) or text.lstrip()[:1] not in {"{", "["}:
         return text
@@ -141,9 +143,11 @@ def parsed(text: Any) -> Any:
         if not text.startswith("{'"):
             return text
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        value = ast.literal_eval(text)
+        json.dumps(value)  # which refuses sets, bytes and whatever else JSON cannot hold
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text
+    return value
 
 
 def read_table(

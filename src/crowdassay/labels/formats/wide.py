@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, without
-from crowdassay.labels.columns import check_given, not_workers
+from crowdassay.labels.columns import check_given
 from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES
 from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
@@ -30,6 +30,7 @@ from crowdassay.labels.formats.wide_columns import (
     choose_item,
     choose_workers,
     is_nothing,
+    not_workers,
     opposed,
     worker_option,
 )

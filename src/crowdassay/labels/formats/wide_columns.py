@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -35,6 +35,8 @@ ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbo
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
 LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
 WAYS_LISTED = 4
+UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
+LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
 OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
 STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
@@ -87,13 +89,21 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
     if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
         return None
     if reason := no_workers(names, columns, chosen) or (_counted(names, columns, workers) if doubt and workers else None):
-        raise ColumnError(f"{reason}.")
-    return ways_of(names, doubt) if doubt else "--from wide"
+        raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
+    return (ways_of(names, doubt) or None) if doubt else "--from wide"
 
 
 def ways_of(names: Sequence[str], sets: Sequence[Sequence[int]]) -> str:
-    """Return the options of which one chooses some set of columns."""
-    return " or ".join(f"--worker-columns '{as_pattern(names, some)}'" for some in sets[:WAYS_LISTED])
+    """Return the options of which one chooses some set of columns; a set whose names cannot be written in one is left out."""
+    ways = [way for some in sets if _reads(names, some, way := as_pattern(names, some))]
+    return " or ".join(f"--worker-columns '{way}'" for way in ways[:WAYS_LISTED])
+
+
+def _reads(names: Sequence[str], places: Sequence[int], way: str) -> bool:
+    """Return whether ``--worker-columns`` chooses these columns by what `as_pattern` returns, in quotes on a command line."""
+    parts = ReadOptions.of({"worker_columns": way}).worker_columns
+    every = all(any(fnmatchcase(name, part) or name == part for name in names) for part in parts)
+    return "'" not in way and every and matching_columns(names, parts) == [names[n] for n in places]
 
 
 def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
@@ -129,7 +139,8 @@ def _asking(said: str, names: Sequence[str]) -> str | None:
     if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
         return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
     asking = sum(any(QUESTION_WORDS.fullmatch(word) or QUESTION_ENDING.fullmatch(word) for word in own) for own in rest)
-    if len(rest) < 2 or (2 * asking < len(rest) and (any(rest) or not shared & NUMBERED_THINGS)):
+    questions = asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
+    if len(rest) < 2 or not (questions or (not any(rest) and shared & NUMBERED_THINGS)):
         return None
     return (
         f"{said} look like different questions, not like workers who answer one; unless another column names the worker, there "
@@ -178,14 +189,25 @@ def _concludes(rows: Sequence[tuple[str | None, ...]]) -> bool:
         return False
     right, compared = np.zeros(len(rows[0]), int), np.zeros(len(rows[0]), int)
     for row in rows:
+        counts = Counter(cell for cell in row if cell is not None).most_common(3)  # of which one loses its place at most
         for n, cell in enumerate(row):
-            top = Counter(other for m, other in enumerate(row) if m != n and other is not None).most_common(2)
-            if cell is not None and top and (len(top) == 1 or top[0][1] > top[1][1]):
-                right[n], compared[n] = right[n] + (cell == top[0][0]), compared[n] + 1
+            if cell is not None and (most := _most_of_others(counts, cell)) is not None:
+                right[n], compared[n] = right[n] + (cell == most), compared[n] + 1
     if compared.min() < ROWS_TO_COMPARE:
         return False
     wrong = 1 - right / compared
     return bool(wrong[-1] <= MOST_OVERRULED and wrong[:-1].min() >= max(2 * wrong[-1], LEAST_FAMILY / compared.min()))
+
+
+def _most_of_others(counts: Sequence[tuple[str, int]], cell: str) -> str | None:
+    """Return what is said most often but for one time ``cell``; None where that is several things, or none.
+
+    >>> counts = [("a", 2), ("b", 1)]
+    >>> _most_of_others(counts, "b"), _most_of_others(counts, "a"), _most_of_others(counts[1:], "b")
+    ('a', None, None)
+    """
+    top = sorted(((n - (other == cell), other) for other, n in counts), reverse=True)
+    return top[0][1] if top and top[0][0] > max((n for n, _ in top[1:]), default=0) else None
 
 
 def _words(name: str) -> list[str]:
@@ -210,10 +232,11 @@ def choose_workers(
     workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
         ways = ways_of(names, doubt)
-        raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); say which are, such as {ways}.")
+        such = f"say which are, such as {ways}" if ways else "rename them without commas and quotes, and say which are"
+        raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); {such}.")
     columns = [column[:FIRST_ROWS] for column in columns]
     if reason := no_workers(names, columns, workers):
-        raise ColumnError(f"{reason}; if they are workers with one question, name them with --worker-columns.")
+        raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
     if not workers:
         raise ColumnError(f"No column of {source} looks like a worker's ({listed(names)}); name them with --worker-columns.")
     for place in workers:
@@ -244,6 +267,15 @@ def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: R
     return None, [f"A row is an item: {shown(names[named[0]])} repeats; --item-column says otherwise."]
 
 
+def not_workers(names: Sequence[str]) -> list[str]:
+    """Note columns of a wide table that were not taken for workers."""
+    if not names:
+        return []
+    if len(names) == 1:
+        return [f"Not taken as a worker: the column {shown(names[0])}; if it is one, name all workers with --worker-columns."]
+    return [f"Not taken as workers: the columns {listed(names)}; if they are, name all workers with --worker-columns."]
+
+
 def _names_items(name: str, place: int) -> bool:
     """Return whether a column is called like one of items; without a name only the first is."""
     return (name.lower() in INDEX_NAMES or ROLES["item"].is_named(name)) and (bool(name.strip()) or place == 0)
@@ -259,7 +291,8 @@ def _workers(
     if len(numbered) > 1:
         return numbered, [], free, cells
     rest = [n for n in free if not KNOWN_COLUMN.match(names[n])]
-    rest = [n for n in rest if not _is_other(columns[n], [columns[m] for m in rest if m != n])]
+    held = Counter(cell for n in rest for cell in set(columns[n]))
+    rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:
         return rest, [], free, cells
     groups = sorted(_alike(cells, rest), key=len, reverse=True)
@@ -271,14 +304,11 @@ def _workers(
     return groups[0], [family, *like] if family else [], free, cells
 
 
-def _is_other(cells: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
-    """Return whether a column holds texts of its own, not one worker's labels."""
-    if not rest:  # no other column to compare it with
-        return False
+def _is_other(cells: Sequence[str], held: Mapping[str, int]) -> bool:
+    """Return whether a column holds texts of its own, not one worker's labels; ``held`` counts the columns with each text."""
     given = [cell for cell in cells if not is_nothing(cell)]
-    shared = {cell for column in rest for cell in column}
     different = set(given)
-    own = sum(cell not in shared for cell in given)
+    own = sum(held[cell] == 1 for cell in given)
     if len(given) < ROWS_TO_COMPARE:
         return len(given) > 1 and len(different) == len(given) == own
     return len(different) > 0.5 * len(given) and own > 0.5 * len(given)
