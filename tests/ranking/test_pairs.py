@@ -181,6 +181,17 @@ def test_alpaca_evals_annotations(tmp_path):
     assert (row["item"], row["comparisons"]) == ("base", 4)
 
 
+def test_numbers_of_sides_may_be_written_with_a_point(tmp_path):
+    """A column with a gap is written as 1.0 and 2.0, and so are preferences none of which is a share."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("left,right,winner\nx,y,1.0\ny,x,2.0\nx,y,\nx,y,2.0\n")
+    assert read_pairs(path).outcome.tolist() == [0, 1, 1]
+    rows = [{"generator_1": "x", "generator_2": "y", "preference": preference} for preference in (1.0, 2.0)]
+    path = tmp_path / "annotations.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert read_pairs(path).outcome.tolist() == [0, 1]
+
+
 def test_a_share_of_a_win_counts_as_that_share():
     """Exports: 1.25 four times says what three wins and one loss say."""
     rows = {"left": ["x"] * 4, "right": ["y"] * 4}
@@ -221,7 +232,7 @@ def test_votes_of_several_people_in_columns_are_voters():
     assert read_pairs(table, winner_column="winner2").n_pairs == 2
 
 
-@pytest.mark.parametrize("winners", [["P", "I", "P"], ["0", "1", "1"], ["0", "1", "2"], ["-1", "0", "1"]])
+@pytest.mark.parametrize("winners", [["P", "I", "P"], ["0", "1", "1"], ["0", "1", "2"], ["-1", "0", "1"], ["-1", "1", "1"]])
 def test_codes_of_winners_are_asked_for(winners):
     """A number that is neither 1 nor 2, or a letter, says nothing of sides: 0 may be the left one, or a tie."""
     table = pa.table({"left": ["x", "y", "z"], "right": ["y", "z", "x"], "winner": winners})

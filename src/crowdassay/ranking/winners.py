@@ -12,7 +12,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.encode import code_column
-from crowdassay.labels.values import as_text, in_natural_order, listed, number_of, shown
+from crowdassay.labels.values import as_text, in_natural_order, listed, number_key, number_of, shown
 from crowdassay.results.parameters import check_choice
 
 LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
@@ -38,6 +38,16 @@ def plain_word(text: str) -> str:
     ('tiebothbad', 'modela')
     """
     return re.sub(r"[^0-9a-z]+", "", text.casefold())
+
+
+def _word_of(text: str) -> str:
+    """Return the word by which a side or a tie is known: of numbers the shortest form, with its sign, so that -1 is no side.
+
+    >>> _word_of("Model_A"), _word_of("1.0"), _word_of("-1")
+    ('modela', '1', '-1')
+    """
+    text = text.replace("\N{MINUS SIGN}", "-").strip()
+    return plain_word(text) if number_of(text) is None else number_key(text) or text
 
 
 def read_winners(
@@ -72,7 +82,7 @@ def read_winners(
         outcome = np.select([np.isnan(share), share == 1, share == 0, share == 0.5], [MISSING, LEFT, RIGHT, TIED], LEFT)
         return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan)
     place = {name: n for n, name in enumerate(names.to_pylist())}
-    plain = [plain_word(text) for text in texts]
+    plain = [_word_of(text) for text in texts]
     unanswered = [word in NO_ANSWER and text not in place for word, text in zip(plain, texts, strict=True)]
     given = ~np.array([*unanswered, True])[codes]
     item = np.array([*(place.get(text, -1) for text in texts), -1])[codes]
