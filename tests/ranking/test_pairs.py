@@ -226,10 +226,35 @@ def test_votes_of_several_people_in_columns_are_voters():
     assert pairs.workers.take(pa.array(pairs.worker)).to_pylist() == ["winner1"] * 2 + ["winner2"] * 2 + ["winner_3"] * 2
     assert pairs.question.tolist() == [0, 1] * 3
     assert any("holds the votes of one voter" in note for note in pairs.notes)
-    judged = read_pairs(table.append_column("judge", pa.array(["j1", "j2"])))
-    assert judged.workers.to_pylist() == ["j1", "j2"]
-    assert judged.worker.tolist() == [0, 1] * 3
+    judged = table.append_column("judge", pa.array(["j1", "j2"]))
+    assert read_pairs(judged).workers.equals(pairs.workers)
+    named = read_pairs(judged, worker_column="judge")
+    assert named.workers.to_pylist() == ["j1", "j2"]
+    assert named.worker.tolist() == [0, 1] * 3
+    assert not any("one voter" in note for note in named.notes)
     assert read_pairs(table, winner_column="winner2").n_pairs == 2
+
+
+def test_voters_may_be_counted_from_nought_and_none_is_left_out():
+    sides = {"left": ["x", "y"], "right": ["y", "x"]}
+    pairs = read_pairs(pa.table({**sides, **{f"vote_{n}": ["left", "right"] for n in range(3)}}))
+    assert pairs.workers.to_pylist() == ["vote_0", "vote_1", "vote_2"]
+    assert read_pairs(pa.table({**sides, **{f"vote_{n}": ["left", "right"] for n in range(50)}})).n_pairs == 100
+    for first in (0, 1):
+        many = {f"vote_{n}": ["left", "right"] for n in range(first, first + 51)}
+        with pytest.raises(DataError, match="more than 50 voters, 'vote_1' and more; give each vote a row"):
+            read_pairs(pa.table({**sides, **many}))
+
+
+def test_voters_need_not_vote_on_every_row():
+    """Rows are counted, not votes: one that somebody voted on misses nothing."""
+    votes = {f"vote_{n}": ["left" if row % 3 == n else None for row in range(8)] for n in range(3)}
+    pairs = read_pairs(pa.table({"left": ["x", "y"] * 4, "right": ["y", "x"] * 4, **votes}))
+    assert pairs.n_pairs == 8
+    assert sorted(pairs.worker.tolist()) == [0, 0, 0, 1, 1, 1, 2, 2]
+    assert pairs.dropped == {}
+    without = {name: [None, None, *cells[2:]] for name, cells in votes.items()}
+    assert read_pairs(pa.table({"left": ["x", "y"] * 4, "right": ["y", "x"] * 4, **without})).dropped == {"no winner": 2}
 
 
 @pytest.mark.parametrize("winners", [["P", "I", "P"], ["0", "1", "1"], ["0", "1", "2"], ["-1", "0", "1"], ["-1", "1", "1"]])

@@ -187,14 +187,17 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     missing |= {name: np.isnan(values[:, n]) for n, name in enumerate(style)}
     if group is not None:
         missing["group"] = group < 0
-    kept, dropped = kept_rows(missing, columns.source, "comparisons", allow_drops=allow_drops)
+    kept, dropped = _kept(missing, rows if voters else np.arange(len(rows)), columns.source, allow_drops=allow_drops)
     same = kept & (left == right)
     if same.any():
         dropped["compared with itself"] = int(same.sum())
         kept &= ~same
     notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers)]
-    if voters:
-        notes.append(f"Each of the columns {listed(voters)} holds the votes of one voter.")
+    if voters and "worker" not in table:
+        notes.append(
+            f"Each of the columns {listed(voters)} holds the votes of one voter; where one gave all votes of a row, name the "
+            "column that says who with --worker-column."
+        )
     if not sides:
         notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
     bad = kept & (outcome == BOTH_BAD)
@@ -214,6 +217,14 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     pairs = _numbered(_shared_out(pairs, share[kept]))
     _refuse_texts(pairs, [columns.names[side] for side in (one, two)])
     return pairs
+
+
+def _kept(missing: dict[str, BoolArray], rows: IntArray, source: str, *, allow_drops: bool) -> tuple[BoolArray, dict[str, int]]:
+    """Return which comparisons have all they need, and how many rows were left out, which miss what all their votes miss."""
+    n_rows = int(rows.max()) + 1
+    by_row = {name: np.asarray(lost.reshape(-1, n_rows).all(axis=0)) for name, lost in missing.items()}
+    kept, dropped = kept_rows(by_row, source, "comparisons", allow_drops=allow_drops)
+    return kept[rows] & ~missing["winner"], dropped
 
 
 def _read_votes(
