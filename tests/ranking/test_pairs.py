@@ -134,6 +134,12 @@ def test_winners_and_losers():
     assert not any("both orders" in note for note in model.notes_)
 
 
+def test_a_row_without_its_winner_or_loser_is_left_out():
+    pairs = read_pairs(pa.table({"winner": ["x", None, "y", "x", "z"], "loser": ["y", "x", "x", None, "x"]}))
+    assert names(pairs) == [("x", "y", 0), ("y", "x", 0), ("z", "x", 0)]
+    assert pairs.dropped == {"no winner": 1, "no loser": 1}
+
+
 def test_fastchat_pairs(tmp_path):
     """Exports: model_1, model_2 and a winner called model_1, model_2 or tie."""
     pairs = read_pairs(pa.table({"model_1": ["x", "x"], "model_2": ["y", "y"], "winner": ["model_2", "tie"]}))

@@ -183,7 +183,7 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     values = values[rows] * np.where(turned, -1, 1)[:, None]
     worker = worker if len(worker) == len(rows) else worker[rows]
     group, question = (None if one is None else one[rows] for one in (group, question))
-    missing: dict[str, BoolArray] = {one: left < 0, two: right < 0, "winner": outcome == MISSING}
+    missing: dict[str, BoolArray] = {one: left < 0, two: right < 0, **({"winner": outcome == MISSING} if sides else {})}
     missing |= {name: np.isnan(values[:, n]) for n, name in enumerate(style)}
     if group is not None:
         missing["group"] = group < 0
