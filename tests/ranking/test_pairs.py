@@ -284,6 +284,33 @@ def test_a_number_without_a_meaning_is_no_side_where_others_have_one():
         read_pairs(table, winners="0=first one,1=right")
 
 
+@pytest.mark.parametrize(
+    ("winners", "said"),
+    [
+        ("bogus", "`winners` is auto, side or name, or says .*; 'bogus' is none"),
+        ("P=left,I", "; 'I' is none of these"),
+        ("=left", "; '=left' is none of these"),
+        ("P=left,P=right", "`winners` says twice what 'P' means"),
+    ],
+)
+def test_what_winners_are_is_checked_before_anything_is_read(winners, said):
+    with pytest.raises(ParameterError, match=said):
+        read_pairs(pa.table({"winner": ["x"], "loser": ["y"]}), winners=winners)
+
+
+@pytest.mark.parametrize("winner", ["z", "P, Q", "it's"])
+def test_no_code_is_proposed_where_none_could_be_given(winner):
+    table = pa.table({"left": ["x", "y"], "right": ["y", "z"], "winner": [winner, "z"]})
+    with pytest.raises(DataError, match=r"tie or both bad; correct it, or leave the cell empty if there was none\.$"):
+        read_pairs(table)
+
+
+def test_a_bad_winner_beside_an_empty_side_names_no_other_pair():
+    table = pa.table({"left": [None, "y"], "right": ["y", "z"], "winner": ["skip", "z"]})
+    with pytest.raises(DataError, match=r"data row 1 .*\(an empty cell and 'y'\)"):
+        read_pairs(table)
+
+
 def test_texts_are_no_competitors():
     """Answers that are compared once each have no rank, whatever they are called."""
     one, two = ([f"{who} gave a long answer to question number {n}" for n in range(4)] for who in ("She", "He"))

@@ -16,7 +16,17 @@ from crowdassay.labels.report import similar_names
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
 from crowdassay.labels.values import as_text, counted, listed, number_of, shown
 from crowdassay.ranking.shapes import read_pair_columns
-from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, BOTH_BAD, LEFT, MISSING, RIGHT, TIED, plain_word, read_winners
+from crowdassay.ranking.winners import (
+    ALPACA_EVALS_LEFT,
+    BOTH_BAD,
+    LEFT,
+    MISSING,
+    RIGHT,
+    TIED,
+    plain_word,
+    read_meanings,
+    read_winners,
+)
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
@@ -156,6 +166,7 @@ def read_pairs(
         Which sheet of a workbook to read.
     """
     check_choice("both_bad", both_bad, ("tie", "drop"))
+    read_meanings(winners)  # which refuses what it cannot be, whatever the comparisons are
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
     columns = read_pair_columns(data, {**given, "group": group_column, "question": question_column}, style, sheet)
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
