@@ -65,6 +65,8 @@ def test_label_studio(tmp_path):
     assert names(read_pairs(path)) == [("gpt", "llama", 0)]
     with pytest.raises(ColumnError, match="left_column"):
         read_pairs(path, left_column="nothing")
+    with pytest.raises(ParameterError, match=r"`sheet` goes with workbooks .* and 'export\.json' is none"):
+        read_pairs(path, sheet="Sheet1")
     path.write_text(json.dumps([{"id": 1, "data": {"t": 1}, "annotations": [{"completed_by": 1, "result": []}]}]))
     with pytest.raises(DataError, match="no pairwise answers"):
         read_pairs(path)
@@ -116,6 +118,15 @@ def test_styles_are_a_column_or_two():
         read_pairs(table, style=["tone"])
     with pytest.raises(ParameterError, match="both_bad"):
         read_pairs(table, both_bad="x")
+    with pytest.raises(ParameterError, match=r"`sheet` goes with workbooks .* and the comparisons are in memory"):
+        read_pairs(table, sheet="Sheet1")
+
+
+def test_comparisons_that_are_read_take_no_options_of_reading():
+    pairs = read_pairs(pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["x", "x"]}))
+    for take in (BradleyTerry().fit, BradleyTerry(prior=1.0).fit(pairs).predict_proba):
+        with pytest.raises(ParameterError, match="both_bad says how to read pairs, and these are read already"):
+            take(pairs, both_bad="drop")
 
 
 def test_winners_and_losers():

@@ -54,6 +54,8 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], sheet: s
     are ``winner`` and ``loser``, and neither left nor right.
     """
     if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
+        if sheet is not None:
+            raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and {shown(columns.source)} is none.")
         if given["group"] is not None or given["question"] is not None or style:
             raise ParameterError(
                 "--group, --cluster and --style go with plain tables; a Label Studio export has no such columns."
