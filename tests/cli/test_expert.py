@@ -136,6 +136,19 @@ def test_answers_are_never_written_over(labels, capsys):
     assert "is no sheet for an expert" in capsys.readouterr().err
 
 
+def test_a_command_to_type_again_says_that_the_salt_is_to_be_added(labels, capsys):
+    salted = "--pseudonymise", "--salt", "pepper"
+    for options in (salted, (*salted, "--expert", "expert.csv")):
+        assert run(*options) == 0
+        said = capsys.readouterr().out
+        command, after = said.split("  crowdassay aggregate ")[1].split("\n", 1)
+        assert "--pseudonymise" in command
+        assert "pepper" not in said
+        assert " ".join(after.split()).startswith("Add --salt with the same salt")
+    assert run("--expert", "other.csv") == 0
+    assert "--salt" not in capsys.readouterr().out
+
+
 def test_more_rows_keep_the_answers(labels):
     run("--expert", "expert.csv", "--expert-items", "20", "--quiet")
     fill(truth(drawn(10)))

@@ -360,3 +360,5 @@ def test_verdicts_inside_objects_and_their_groups(run, tmp_path):
     code, _, err = run("rate", path, "--label-column", "verdict.right", "--people", "ann", "--by", "about.modle")
     assert code == 2
     assert "did you mean 'about.model'?" in err
+    _, _, err = run("rate", path, "--label-column", "verdict.right", "--people", "ann", "--by", "about")
+    assert "name one value in it ('about.model', 'about.n') with --by" in err

@@ -389,6 +389,14 @@ def test_bad_settings_are_refused(settings, error):
         ManyFacet(**settings).fit(table)
 
 
+def test_options_of_reading_that_would_do_nothing_are_refused():
+    table = pa.table({"rater": ["a", "b"] * 2, "task": ["x", "x", "y", "y"], "score": [1, 2, 2, -1]})
+    with pytest.raises(ParameterError, match=r"`sheet` goes with workbooks .* and the ratings are in memory"):
+        read_ratings(table, ["rater", "task"], sheet="Sheet1")
+    with pytest.raises(ParameterError, match="missing says how to read ratings, and these are read already"):
+        ManyFacet(facets=["rater", "task"]).fit(read_ratings(table, ["rater", "task"]), missing="-1")
+
+
 def test_bad_ratings_are_refused():
     table = pa.table({"rater": ["a", "b"], "task": ["x", "x"], "score": ["good", "1"]})
     with pytest.raises(DataError, match=r"data row 1.*'good', which is no number"):

@@ -65,6 +65,8 @@ def test_label_studio(tmp_path):
     assert names(read_pairs(path)) == [("gpt", "llama", 0)]
     with pytest.raises(ColumnError, match="left_column"):
         read_pairs(path, left_column="nothing")
+    with pytest.raises(ParameterError, match=r"`sheet` goes with workbooks .* and 'export\.json' is none"):
+        read_pairs(path, sheet="Sheet1")
     path.write_text(json.dumps([{"id": 1, "data": {"t": 1}, "annotations": [{"completed_by": 1, "result": []}]}]))
     with pytest.raises(DataError, match="no pairwise answers"):
         read_pairs(path)
@@ -116,6 +118,15 @@ def test_styles_are_a_column_or_two():
         read_pairs(table, style=["tone"])
     with pytest.raises(ParameterError, match="both_bad"):
         read_pairs(table, both_bad="x")
+    with pytest.raises(ParameterError, match=r"`sheet` goes with workbooks .* and the comparisons are in memory"):
+        read_pairs(table, sheet="Sheet1")
+
+
+def test_comparisons_that_are_read_take_no_options_of_reading():
+    pairs = read_pairs(pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["x", "x"]}))
+    for take in (BradleyTerry().fit, BradleyTerry(prior=1.0).fit(pairs).predict_proba):
+        with pytest.raises(ParameterError, match="both_bad says how to read pairs, and these are read already"):
+            take(pairs, both_bad="drop")
 
 
 def test_winners_and_losers():
@@ -132,6 +143,12 @@ def test_winners_and_losers():
     assert model.position_bias_ == 0.0
     assert model.ranking_["item"].to_pylist() == ["x", "y", "z"]
     assert not any("both orders" in note for note in model.notes_)
+
+
+def test_a_row_without_its_winner_or_loser_is_left_out():
+    pairs = read_pairs(pa.table({"winner": ["x", None, "y", "x", "z"], "loser": ["y", "x", "x", None, "x"]}))
+    assert names(pairs) == [("x", "y", 0), ("y", "x", 0), ("z", "x", 0)]
+    assert pairs.dropped == {"no winner": 1, "no loser": 1}
 
 
 def test_fastchat_pairs(tmp_path):
@@ -181,6 +198,17 @@ def test_alpaca_evals_annotations(tmp_path):
     assert (row["item"], row["comparisons"]) == ("base", 4)
 
 
+def test_numbers_of_sides_may_be_written_with_a_point(tmp_path):
+    """A column with a gap is written as 1.0 and 2.0, and so are preferences none of which is a share."""
+    path = tmp_path / "pairs.csv"
+    path.write_text("left,right,winner\nx,y,1.0\ny,x,2.0\nx,y,\nx,y,2.0\n")
+    assert read_pairs(path).outcome.tolist() == [0, 1, 1]
+    rows = [{"generator_1": "x", "generator_2": "y", "preference": preference} for preference in (1.0, 2.0)]
+    path = tmp_path / "annotations.json"
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    assert read_pairs(path).outcome.tolist() == [0, 1]
+
+
 def test_a_share_of_a_win_counts_as_that_share():
     """Exports: 1.25 four times says what three wins and one loss say."""
     rows = {"left": ["x"] * 4, "right": ["y"] * 4}
@@ -215,13 +243,38 @@ def test_votes_of_several_people_in_columns_are_voters():
     assert pairs.workers.take(pa.array(pairs.worker)).to_pylist() == ["winner1"] * 2 + ["winner2"] * 2 + ["winner_3"] * 2
     assert pairs.question.tolist() == [0, 1] * 3
     assert any("holds the votes of one voter" in note for note in pairs.notes)
-    judged = read_pairs(table.append_column("judge", pa.array(["j1", "j2"])))
-    assert judged.workers.to_pylist() == ["j1", "j2"]
-    assert judged.worker.tolist() == [0, 1] * 3
+    judged = table.append_column("judge", pa.array(["j1", "j2"]))
+    assert read_pairs(judged).workers.equals(pairs.workers)
+    named = read_pairs(judged, worker_column="judge")
+    assert named.workers.to_pylist() == ["j1", "j2"]
+    assert named.worker.tolist() == [0, 1] * 3
+    assert not any("one voter" in note for note in named.notes)
     assert read_pairs(table, winner_column="winner2").n_pairs == 2
 
 
-@pytest.mark.parametrize("winners", [["P", "I", "P"], ["0", "1", "1"], ["0", "1", "2"], ["-1", "0", "1"]])
+def test_voters_may_be_counted_from_nought_and_none_is_left_out():
+    sides = {"left": ["x", "y"], "right": ["y", "x"]}
+    pairs = read_pairs(pa.table({**sides, **{f"vote_{n}": ["left", "right"] for n in range(3)}}))
+    assert pairs.workers.to_pylist() == ["vote_0", "vote_1", "vote_2"]
+    assert read_pairs(pa.table({**sides, **{f"vote_{n}": ["left", "right"] for n in range(50)}})).n_pairs == 100
+    for first in (0, 1):
+        many = {f"vote_{n}": ["left", "right"] for n in range(first, first + 51)}
+        with pytest.raises(DataError, match="more than 50 voters, 'vote_1' and more; give each vote a row"):
+            read_pairs(pa.table({**sides, **many}))
+
+
+def test_voters_need_not_vote_on_every_row():
+    """Rows are counted, not votes: one that somebody voted on misses nothing."""
+    votes = {f"vote_{n}": ["left" if row % 3 == n else None for row in range(8)] for n in range(3)}
+    pairs = read_pairs(pa.table({"left": ["x", "y"] * 4, "right": ["y", "x"] * 4, **votes}))
+    assert pairs.n_pairs == 8
+    assert sorted(pairs.worker.tolist()) == [0, 0, 0, 1, 1, 1, 2, 2]
+    assert pairs.dropped == {}
+    without = {name: [None, None, *cells[2:]] for name, cells in votes.items()}
+    assert read_pairs(pa.table({"left": ["x", "y"] * 4, "right": ["y", "x"] * 4, **without})).dropped == {"no winner": 2}
+
+
+@pytest.mark.parametrize("winners", [["P", "I", "P"], ["0", "1", "1"], ["0", "1", "2"], ["-1", "0", "1"], ["-1", "1", "1"]])
 def test_codes_of_winners_are_asked_for(winners):
     """A number that is neither 1 nor 2, or a letter, says nothing of sides: 0 may be the left one, or a tie."""
     table = pa.table({"left": ["x", "y", "z"], "right": ["y", "z", "x"], "winner": winners})
@@ -240,6 +293,33 @@ def test_a_number_without_a_meaning_is_no_side_where_others_have_one():
         read_pairs(table, winners="0=left")
     with pytest.raises(ParameterError, match="left, right, tie or both bad, not 'first one'"):
         read_pairs(table, winners="0=first one,1=right")
+
+
+@pytest.mark.parametrize(
+    ("winners", "said"),
+    [
+        ("bogus", "`winners` is auto, side or name, or says .*; 'bogus' is none"),
+        ("P=left,I", "; 'I' is none of these"),
+        ("=left", "; '=left' is none of these"),
+        ("P=left,P=right", "`winners` says twice what 'P' means"),
+    ],
+)
+def test_what_winners_are_is_checked_before_anything_is_read(winners, said):
+    with pytest.raises(ParameterError, match=said):
+        read_pairs(pa.table({"winner": ["x"], "loser": ["y"]}), winners=winners)
+
+
+@pytest.mark.parametrize("winner", ["z", "P, Q", "it's"])
+def test_no_code_is_proposed_where_none_could_be_given(winner):
+    table = pa.table({"left": ["x", "y"], "right": ["y", "z"], "winner": [winner, "z"]})
+    with pytest.raises(DataError, match=r"tie or both bad; correct it, or leave the cell empty if there was none\.$"):
+        read_pairs(table)
+
+
+def test_a_bad_winner_beside_an_empty_side_names_no_other_pair():
+    table = pa.table({"left": [None, "y"], "right": ["y", "z"], "winner": ["skip", "z"]})
+    with pytest.raises(DataError, match=r"data row 1 .*\(an empty cell and 'y'\)"):
+        read_pairs(table)
 
 
 def test_texts_are_no_competitors():

@@ -41,6 +41,7 @@ NOTHING_WRITTEN = {  # what to say of a sheet for people that asks nothing
     "feedback": " Nobody has a likely mistake, so that there is only the index.",
     "expert": " It asks nothing: every class is known.",
 }
+ADD_SALT = "Add --salt with the same salt, which is never printed; without it the ids of workers become other ones."
 LEAST_RELIABLE = (
     "worker",
     "n_labels",
@@ -117,6 +118,8 @@ def print_next(console: Console, result: Result, summary: dict[str, Any], option
         some = counted(min(KNOWN_ITEMS, totals.items), "item")
         console.print(f"Nothing has checked these labels yet. This writes a sheet of {some} drawn at random for an expert:")
         console.print(f"  {command_again(options)} --expert expert.xlsx", soft_wrap=True)
+        if options["salt"] is not None:
+            console.print(ADD_SALT)
     if result.insight.told_next:
         console.print(result.insight.told_next)
 
@@ -158,6 +161,8 @@ def print_written(options: dict[str, Any], money: Money, *, cells: bool = False)
             "Let the expert fill in the column 'label' from the top, as far as time allows; then\n"
             f"  {command_again(options)} --gold {shlex.quote(str(options['expert']))}"
         )
+        if options["salt"] is not None:
+            click.echo(ADD_SALT)
     if not any(where is not None for where in written.values()):
         click.echo("Nothing was written; give --out DIR for the tables or --report FILE.html for a page.")
 

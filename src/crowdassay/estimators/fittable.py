@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -88,6 +89,11 @@ class FittableStudy(Fittable, Generic[Data]):
 
     saved_as: ClassVar[tuple[type, type]]
     """The dataclasses of the data and of the fit."""
+
+    def _refuse_reading(self, reading: Iterable[str]) -> None:
+        """Refuse options that say how to read what is read already."""
+        for name in reading:
+            raise ParameterError(f"{name} says how to read {self.fitted_to}, and these are read already; leave it out.")
 
     def _fitted(self) -> Data:
         data: Data = super()._fitted()

@@ -113,9 +113,11 @@ def _facts(
     tables = [about]
     if asked and about is None:
         names = list(dict.fromkeys(asked.values()))
+        named_by = {name: f"--{option}" for option, name in asked.items()}
         items = [open_source(file, ["item"], {"item": options.item_column}).read()["item"] for file in probes]
         tables = [
-            open_columns(file, names, ()).read().add_column(0, "item", item) for file, item in zip(probes, items, strict=True)
+            open_columns(file, names, (), named_by).read().add_column(0, "item", item)
+            for file, item in zip(probes, items, strict=True)
         ]
     return {option: (name, [pair for table in tables for pair in _pairs(table, name)]) for option, name in asked.items()}
 

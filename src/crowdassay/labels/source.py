@@ -26,7 +26,7 @@ from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, 
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
-from crowdassay.labels.roles import ROLES, Role, RoleLike
+from crowdassay.labels.roles import Role, RoleLike, role_of
 from crowdassay.labels.values import counted, listed, mapping, shown, text_of
 
 MOST_INNER = 200  # names of values inside objects that may be columns
@@ -128,13 +128,18 @@ def read_table(
     return table, source.columns, [*notes, *source.notes]
 
 
-def open_columns(probe: Probe, names: Sequence[str], required: Sequence[str]) -> Source:
-    """Choose the columns of an annotation tool's table by their names; rows may end after those that are ``required``."""
+def open_columns(
+    probe: Probe, names: Sequence[str], required: Sequence[str], named_by: Mapping[str, str] | None = None
+) -> Source:
+    """Choose the columns of an annotation tool's table by their names; rows may end after those that are ``required``.
+
+    ``named_by`` has the options that named some of them.
+    """
     columns = {name: name for name in names}
     if probe.dialect is not None:
         reach = max(map(probe.header.index, required or columns), default=0)
         return _delimited(probe, probe.dialect, columns, Lenient(reach))
-    return open_source(probe, [Role(name) for name in columns], columns)
+    return open_source(probe, [Role(name, (named_by or {}).get(name)) for name in columns], columns)
 
 
 def _delimited(probe: Probe, dialect: Dialect, columns: dict[str, str], lenient: Lenient) -> Source:
@@ -218,13 +223,17 @@ def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str 
         )
     rows = [flat(record) for record in records[:FIRST_ROWS]]
     columns = _find_columns(names, rows, roles, given, lambda: rows)
+    options = {role.name: role.option for role in map(role_of, roles)}
     whole = set(names).issuperset(columns.values())
 
     def slowly() -> Iterator[pa.RecordBatch]:
         for first in range(0, len(records), BATCH):
             part = [record if whole else flat(record) for record in records[first : first + BATCH]]
             cells = {
-                role: [_one_value(record.get(name), name, role, first + n, probe) for n, record in enumerate(part)]
+                role: [
+                    _one_value(record.get(name), name, role, options.get(role), first + n, probe)
+                    for n, record in enumerate(part)
+                ]
                 for role, name in columns.items()
             }
             try:
@@ -258,7 +267,7 @@ def _with_inner(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list
     return [*names, *islice(inner, MOST_INNER)]
 
 
-def _one_value(value: object, name: str, role: str, row: int, probe: Probe) -> str | None:
+def _one_value(value: object, name: str, role: str, option: str | None, row: int, probe: Probe) -> str | None:
     """Return a cell as text; a list of one is its only value, of an id the values are joined, and all else is refused."""
     if isinstance(value, list) and len(value) <= 1:
         value = value[0] if value else None
@@ -269,7 +278,6 @@ def _one_value(value: object, name: str, role: str, row: int, probe: Probe) -> s
     if isinstance(value, list | dict):
         what = "a list" if isinstance(value, list) else "an object"
         remedy = "it needs one text, number or date"
-        option = ROLES[role].option if role in ROLES else None
         if option is not None and (inner := _with_inner([name], [flat({name: value})])[1:]):
             remedy = f"name one value in it ({listed(inner, 8)}) with {option}"
         raise DataError(f"The {role} in record {row + 1} of {probe.shown} is {what} ({shown(value)}); {remedy}.")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.errors import DataError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, refuse_nul
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.native import ANY_FRAME, frame_columns, is_records
@@ -60,6 +60,8 @@ def read_columns(
     if isinstance(data, str | Path):
         table, names, notes = read_table(data, roles, given, sheet)
         found = Columns({role: table[role] for role in names}, names, Path(data).name, ANY_FRAME, tuple(notes))
+    elif sheet is not None:
+        raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and the {what} are in memory already; leave it out.")
     elif (taken := frame_columns(data, roles, given)) is not None:
         columns, names, kind = taken
         kind = ANY_FRAME if is_records(data) else kind

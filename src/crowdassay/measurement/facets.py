@@ -114,6 +114,8 @@ class ManyFacet(FittableStudy[Ratings]):
             (for `drift_`), question_column, allow_drops, bins, missing, sheet.
         """
         self._check()
+        if isinstance(data, Ratings):
+            self._refuse_reading(reading)
         ratings = data if isinstance(data, Ratings) else read_ratings(data, self.facets, **reading)
         design = self._lay_out(ratings)
         fit = fit_facets(design, joint=self.estimation == "joint", max_iter=self.max_iter, tol=self.tol)

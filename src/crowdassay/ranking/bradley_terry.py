@@ -111,6 +111,8 @@ class BradleyTerry(FittableStudy[Pairs]):
             group_column, question_column, style, winners, both_bad, allow_drops, sheet.
         """
         self._check()
+        if isinstance(data, Pairs):
+            self._refuse_reading(reading)
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
         if self.prior is None:
             refuse_infinite(pairs)
@@ -242,6 +244,8 @@ class BradleyTerry(FittableStudy[Pairs]):
         Workers of the fit are taken as they are, others as average ones.
         """
         fitted, point = self._fitted(), self._fit.point
+        if isinstance(data, Pairs):
+            self._refuse_reading(reading)
         pairs = data if isinstance(data, Pairs) else read_pairs(data, **reading)
         place = pc.index_in(pairs.items, value_set=fitted.items)
         if place.null_count:

@@ -16,7 +16,17 @@ from crowdassay.labels.report import similar_names
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
 from crowdassay.labels.values import as_text, counted, listed, number_of, shown
 from crowdassay.ranking.shapes import read_pair_columns
-from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, BOTH_BAD, LEFT, MISSING, RIGHT, TIED, plain_word, read_winners
+from crowdassay.ranking.winners import (
+    ALPACA_EVALS_LEFT,
+    BOTH_BAD,
+    LEFT,
+    MISSING,
+    RIGHT,
+    TIED,
+    plain_word,
+    read_meanings,
+    read_winners,
+)
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
@@ -156,6 +166,7 @@ def read_pairs(
         Which sheet of a workbook to read.
     """
     check_choice("both_bad", both_bad, ("tie", "drop"))
+    read_meanings(winners)  # which refuses what it cannot be, whatever the comparisons are
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
     columns = read_pair_columns(data, {**given, "group": group_column, "question": question_column}, style, sheet)
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
@@ -183,18 +194,21 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     values = values[rows] * np.where(turned, -1, 1)[:, None]
     worker = worker if len(worker) == len(rows) else worker[rows]
     group, question = (None if one is None else one[rows] for one in (group, question))
-    missing: dict[str, BoolArray] = {one: left < 0, two: right < 0, "winner": outcome == MISSING}
+    missing: dict[str, BoolArray] = {one: left < 0, two: right < 0, **({"winner": outcome == MISSING} if sides else {})}
     missing |= {name: np.isnan(values[:, n]) for n, name in enumerate(style)}
     if group is not None:
         missing["group"] = group < 0
-    kept, dropped = kept_rows(missing, columns.source, "comparisons", allow_drops=allow_drops)
+    kept, dropped = _kept(missing, rows if voters else np.arange(len(rows)), columns.source, allow_drops=allow_drops)
     same = kept & (left == right)
     if same.any():
         dropped["compared with itself"] = int(same.sum())
         kept &= ~same
     notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers)]
-    if voters:
-        notes.append(f"Each of the columns {listed(voters)} holds the votes of one voter.")
+    if voters and "worker" not in table:
+        notes.append(
+            f"Each of the columns {listed(voters)} holds the votes of one voter; where one gave all votes of a row, name the "
+            "column that says who with --worker-column."
+        )
     if not sides:
         notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
     bad = kept & (outcome == BOTH_BAD)
@@ -214,6 +228,14 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     pairs = _numbered(_shared_out(pairs, share[kept]))
     _refuse_texts(pairs, [columns.names[side] for side in (one, two)])
     return pairs
+
+
+def _kept(missing: dict[str, BoolArray], rows: IntArray, source: str, *, allow_drops: bool) -> tuple[BoolArray, dict[str, int]]:
+    """Return which comparisons have all they need, and how many rows were left out, which miss what all their votes miss."""
+    n_rows = int(rows.max()) + 1
+    by_row = {name: np.asarray(lost.reshape(-1, n_rows).all(axis=0)) for name, lost in missing.items()}
+    kept, dropped = kept_rows(by_row, source, "comparisons", allow_drops=allow_drops)
+    return kept[rows] & ~missing["winner"], dropped
 
 
 def _read_votes(

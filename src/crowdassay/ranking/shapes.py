@@ -30,8 +30,12 @@ BEFORE = (("left_", "right_"), ("a_", "b_"))
 BOTH_ORDERS = (Role("winner", None, ("g1winner",)), Role("winner turned round", None, ("g2winner",)))
 MOST_VOTERS = 50
 VOTES = ("winner", "vote", "preference", "preferred", "verdict")
-VOTERS = tuple(
-    Role(f"winner {n}", None, tuple(f"{word}{n}" for word in VOTES), required=n <= 2) for n in range(1, MOST_VOTERS + 1)
+FROM_NOUGHT, FROM_ONE = (  # with one more than may be, so that none is left out without a word
+    tuple(
+        Role(f"winner {n}", None, tuple(f"{word}{n}" for word in VOTES), required=n < first + 2)
+        for n in range(first, first + MOST_VOTERS + 1)
+    )
+    for first in (0, 1)
 )
 WON_AND_LOST = (
     Role("winner", "--winner-column", ("winner", "chosen"), ("", "id", "name", "model", "team")),
@@ -46,10 +50,12 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], sheet: s
 
     A table has the columns left, right and winner, with the columns of every style. Where both orders of a pair are in one row,
     ``winner turned round`` is who won in the second; where each of several voters has a column these are ``winner 1``,
-    ``winner 2`` ...; where only the winner and the loser are known there are ``winner`` and ``loser``, and neither left nor
-    right.
+    ``winner 2`` ..., and nobody else is a worker unless a column is named; where only the winner and the loser are known there
+    are ``winner`` and ``loser``, and neither left nor right.
     """
     if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
+        if sheet is not None:
+            raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and {shown(columns.source)} is none.")
         if given["group"] is not None or given["question"] is not None or style:
             raise ParameterError(
                 "--group, --cluster and --style go with plain tables; a Label Studio export has no such columns."
@@ -77,16 +83,29 @@ def _read_shapes(data: object, given: Given, style: Sequence[str], sheet: str | 
     except ColumnError as plain:
         if not plain.missing:
             raise
-        several = [(*PAIR_ROLES[:2], *votes, *beside) for votes in (BOTH_ORDERS, VOTERS) if given["winner"] is None]
+        by_voter = beside if given["worker"] is not None else beside[1:]
+        more = ((BOTH_ORDERS, beside), (FROM_NOUGHT, by_voter), (FROM_ONE, by_voter))
+        several = [(*PAIR_ROLES[:2], *votes, *others) for votes, others in more if given["winner"] is None]
         for roles in [*several, *([] if named & {"left", "right"} else [(*WON_AND_LOST, *beside)])]:
             try:
-                return _read_with_style(data, roles, given, style, sheet)
+                return _no_more_voters(_read_with_style(data, roles, given, style, sheet))
             except ColumnError:
                 continue
         if {"left", "right"} <= set(plain.missing):
             hint = "If no column names the two that were compared, add left and right with their names to every row."
             raise ColumnError(f"{plain.message} {hint}", missing=plain.missing) from None
         raise
+
+
+def _no_more_voters(columns: Columns) -> Columns:
+    """Return the columns, refusing more voters than are read."""
+    if sum(role.startswith("winner ") for role in columns.names) > MOST_VOTERS:
+        first = shown(columns.names[FROM_ONE[0].name])
+        raise DataError(
+            f"{shown(columns.source)} has columns of more than {MOST_VOTERS} voters, {first} and more; give each vote a row of "
+            "its own, with columns winner and worker."
+        )
+    return columns
 
 
 def _without_lists(data: object) -> pa.Table | None:

@@ -12,8 +12,7 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.encode import code_column
-from crowdassay.labels.values import as_text, in_natural_order, listed, number_of, shown
-from crowdassay.results.parameters import check_choice
+from crowdassay.labels.values import as_text, in_natural_order, listed, number_key, number_of, shown
 
 LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDE_WORDS = {
@@ -40,6 +39,16 @@ def plain_word(text: str) -> str:
     return re.sub(r"[^0-9a-z]+", "", text.casefold())
 
 
+def _word_of(text: str) -> str:
+    """Return the word by which a side or a tie is known: of numbers the shortest form, with its sign, so that -1 is no side.
+
+    >>> _word_of("Model_A"), _word_of("1.0"), _word_of("-1")
+    ('modela', '1', '-1')
+    """
+    text = text.replace("\N{MINUS SIGN}", "-").strip()
+    return plain_word(text) if number_of(text) is None else number_key(text) or text
+
+
 def read_winners(
     column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str, *, zero_ties: bool
 ) -> tuple[IntArray, FloatArray]:
@@ -62,17 +71,16 @@ def read_winners(
     """
     codes, words = code_column(column, "winner")
     texts = found = as_text(words).to_pylist()
-    meanings = _meanings(reading)
+    meanings = read_meanings(reading)
     if meanings:  # a number that has none given is a code as well, and no side
         texts = [meanings.get(text, "" if number_of(text) is not None else text) for text in found]
         reading = "side"
-    check_choice("winners", reading, WINNER_READINGS)
     if reading != "name" and (preferences := _preferences(texts, names, zero_ties=zero_ties)) is not None:
         share = preferences[codes]
         outcome = np.select([np.isnan(share), share == 1, share == 0, share == 0.5], [MISSING, LEFT, RIGHT, TIED], LEFT)
         return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan)
     place = {name: n for n, name in enumerate(names.to_pylist())}
-    plain = [plain_word(text) for text in texts]
+    plain = [_word_of(text) for text in texts]
     unanswered = [word in NO_ANSWER and text not in place for word, text in zip(plain, texts, strict=True)]
     given = ~np.array([*unanswered, True])[codes]
     item = np.array([*(place.get(text, -1) for text in texts), -1])[codes]
@@ -92,7 +100,9 @@ def read_winners(
     bad = np.flatnonzero(given & (winners < 0))
     if len(bad):
         row = int(bad[0])
-        pair = f"{shown(names[int(left[row])].as_py())} and {shown(names[int(right[row])].as_py())}"
+        pair = " and ".join(
+            "an empty cell" if side[row] < 0 else shown(names[int(side[row])].as_py()) for side in (left, right)
+        )
         bare = [text for text in found if number_of(text) is not None]
         strange = in_natural_order({*(found[code] for code in codes[bad]), *bare} - set(names.to_pylist()))
         more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
@@ -104,8 +114,12 @@ def read_winners(
 
 
 def _what_codes_mean(strange: list[str]) -> str:
-    """Return what else can be done about words of winners that nobody knows."""
-    if len(strange) > MOST_CODES:
+    """Return what else can be done about words of winners that nobody knows, codes among them if they can be written down.
+
+    >>> _what_codes_mean(["P"])[-7:], _what_codes_mean(["P, Q"])
+    ("'P=...'", ', or leave the cell empty if there was none')
+    """
+    if not 0 < len(strange) <= MOST_CODES or any(code != code.strip() or {",", "'"} & set(code) for code in strange):
         return ", or leave the cell empty if there was none"
     return (
         f", or, if {listed(strange)} {'is a code' if len(strange) == 1 else 'are codes'}, say whether left, right, tie "
@@ -113,18 +127,27 @@ def _what_codes_mean(strange: list[str]) -> str:
     )
 
 
-def _meanings(reading: str) -> dict[str, str]:
+def read_meanings(reading: str) -> dict[str, str]:
     """Return what codes of winners mean, as a user wrote it down; empty where winners are read as they stand.
 
-    >>> _meanings("P=left, I=tie"), _meanings("side")
+    >>> read_meanings("P=left, I=tie"), read_meanings("side")
     ({'P': 'left', 'I': 'tie'}, {})
     """
-    if "=" not in reading:
+    if reading in WINNER_READINGS:
         return {}
-    parts = [one.rpartition("=") for one in reading.split(",")]
-    meanings = {code.strip(): word.strip() for code, _, word in parts}
-    if bad := [word for word in meanings.values() if plain_word(word) not in SIDE_WORDS | TIE_WORDS]:
-        raise ParameterError(f"--winners says what codes mean: left, right, tie or both bad, not {shown(bad[0])}.")
+    meanings: dict[str, str] = {}
+    for part in reading.split(","):
+        code, _, word = (one.strip() for one in part.rpartition("="))
+        if not code:
+            raise ParameterError(
+                f"--winners is auto, side or name, or says what codes mean, such as 'P=left,I=tie'; {shown(part.strip())} is "
+                "none of these."
+            )
+        if code in meanings:
+            raise ParameterError(f"--winners says twice what {shown(code)} means; leave one of the two out.")
+        if plain_word(word) not in SIDE_WORDS | TIE_WORDS:
+            raise ParameterError(f"--winners says what codes mean: left, right, tie or both bad, not {shown(word)}.")
+        meanings[code] = word
     return meanings
 
 
