@@ -220,3 +220,13 @@ def test_the_cells_of_a_row_are_counted_once_however_many_workers_there_are(monk
     monkeypatch.setattr(wide_columns, "Counter", lambda cells: counted.append(1) or Counter(cells))
     assert not wide_columns._concludes(rows)
     assert len(counted) == len(rows)
+
+
+@pytest.mark.parametrize("name", ["label_gold", "annot_maj", "humanAnnotation_majorityLabel", "label_consensus"])
+def test_a_column_named_after_what_is_known_or_agreed_on_is_no_worker_wherever_the_word_stands(tmp_path, name):
+    """Beside raters of the same stem it was one of them, and voted."""
+    frame = table(text="t", **votes("label_1", "label_2", "label_3"))
+    frame.insert(1, name, frame["label_1"])
+    labels = read_labels(written(tmp_path, frame), format="wide")
+    assert labels.workers.to_pylist() == ["label_1", "label_2", "label_3"]
+    assert any(name in note for note in labels.report.notes)

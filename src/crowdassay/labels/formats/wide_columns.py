@@ -30,6 +30,8 @@ MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
 KNOWN_COLUMN = re.compile(
     rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|{MADE_COLUMN.pattern})", re.IGNORECASE
 )
+MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate"})  # in names such as label_annot_maj
+KNOWN_WORDS = frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated"}) | MADE_WORDS
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
@@ -210,6 +212,20 @@ def _most_of_others(counts: Sequence[tuple[str, int]], cell: str) -> str | None:
     return top[0][1] if top and top[0][0] > max((n for n, _ in top[1:]), default=0) else None
 
 
+def _knows(name: str) -> bool:
+    """Return whether a column is called after what is known or agreed on, and not after who said it.
+
+    >>> [_knows(name) for name in ("gold", "label_gold", "humanAnnotation_majorityLabel", "label_1", "Maja")]
+    [True, True, True, False, False]
+    """
+    return bool(KNOWN_COLUMN.match(name)) or not KNOWN_WORDS.isdisjoint(_words(name))
+
+
+def _is_made(name: str) -> bool:
+    """Return whether a column is called after labels that were put together."""
+    return bool(MADE_COLUMN.match(name)) or not MADE_WORDS.isdisjoint(_words(name))
+
+
 def _words(name: str) -> list[str]:
     """Return the words of a name, small.
 
@@ -246,9 +262,7 @@ def choose_workers(
     if not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers)):
         return workers[:-1], [n for n in free if n not in workers[:-1]], workers[-1]
     left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
-    known = [
-        n for n in left if KNOWN_COLUMN.match(names[n]) and not MADE_COLUMN.match(names[n]) and classes.issuperset(cells[n])
-    ]
+    known = [n for n in left if _knows(names[n]) and not _is_made(names[n]) and classes.issuperset(cells[n])]
     return workers, left, known[0] if len(known) == 1 else None
 
 
@@ -290,7 +304,7 @@ def _workers(
     numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
     if len(numbered) > 1:
         return numbered, [], free, cells
-    rest = [n for n in free if not KNOWN_COLUMN.match(names[n])]
+    rest = [n for n in free if not _knows(names[n])]
     held = Counter(cell for n in rest for cell in set(columns[n]))
     rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:
