@@ -106,7 +106,10 @@ def accuse(one, fit):
 
 
 def copy_workers(one, fit, generator):
-    """Yield for some workers how often they leave the majority of the others, and whether a copy of them is found."""
+    """Yield for some workers how often they leave the majority of the others, and how a copy of them is found.
+
+    That is 0 if not at all, 1 as a copy or somebody who is right as well, 2 as a copy.
+    """
     labels = one.labels
     often = np.flatnonzero(np.bincount(labels.worker[labels.compared], minlength=labels.n_workers) >= SHARED_ITEMS)
     for worker in generator.choice(often, min(COPIED, len(often)), replace=False):
@@ -121,8 +124,8 @@ def copy_workers(one, fit, generator):
         votes = labels.votes()[labels.label_item[mine]].astype(int)
         votes[np.arange(len(mine)), labels.label[mine]] -= 1
         left = (votes.max(axis=1) > votes[np.arange(len(mine)), labels.label[mine]]).sum()
-        pairs = {(pair.worker, pair.other) for pair in found.copies[0]}
-        yield int(left), (int(worker), labels.n_workers) in pairs
+        pairs = {(pair.worker, pair.other): 1 + (not pair.may_be_right) for pair in found.copies[0]}
+        yield int(left), pairs.get((int(worker), labels.n_workers), 0)
 
 
 def measure_real(most, show):
@@ -141,7 +144,7 @@ def measure_real(most, show):
         told = [row for row in accused if row[5] >= KNOWN_TO_JUDGE and not np.isnan(row[3] + row[4])]
         innocent = sum(row[3] >= row[4] for row in told)
         print(f"| {kind} | {len(accused)} | {len(told)} | {innocent} | {innocent / max(len(told), 1):.1%} |")
-    print("\n| copies of workers who leave the majority of the others | made | found |\n|---|---|---|")
+    print("\n| copies of workers who leave the majority of the others | made | found | called copies |\n|---|---|---|---|")
     for least, name in ((0, "ever so often"), (5, "5 times or more"), (10, "10 times or more"), (20, "20 times or more")):
-        hits = [found for left, found in copies if left >= least]
-        print(f"| {name} | {len(hits)} | {np.mean(hits):.0%} |")
+        hits = np.array([found for left, found in copies if left >= least])
+        print(f"| {name} | {len(hits)} | {np.mean(hits > 0):.0%} | {np.mean(hits > 1):.0%} |")

@@ -48,3 +48,27 @@ def test_an_exact_copy_of_eighty_answers_is_found_and_said(seed):
     assert f"left the others {left} times; w6 gave the same answer {left} of these times, " in found.evidence[0]
     assert f"w0 gave the same answer {left} of these times" in found.evidence[6]
     assert found.looks_like[0] == "w6"
+
+
+@pytest.mark.parametrize(("n_items", "others"), [(60, 0.6), (200, 0.6), (200, 0.7)])
+def test_two_who_know_better_than_a_poor_crowd_are_not_called_copies(n_items, others):
+    """W20: where the others are often wrong, nothing tells two who are right from a worker and a copy; that is said."""
+    found = insight_of(*crowd(0, [1.0, 1.0] + [others] * 6, n_items=n_items, n_classes=2)[:3])
+    assert [(pair.worker, pair.other, pair.may_be_right) for pair in found.copies[0]] == [(0, 1, True)]
+    assert not any(reason.kind == "copy" for reasons in found.reasons for reason in reasons)
+    assert found.looks_like[:2] == ["w1", "w0"]
+    assert [note for note in found.notes if "column looks_like" in note] == [
+        "Same answers: 2 workers; 1 pair leaves the others together, with the same answers, more often than chance and habit "
+        "explain (column looks_like); they are copies, or both are right where the others are wrong."
+    ]
+
+
+def test_the_classes_that_are_known_tell_copies_from_those_who_are_right():
+    item, worker, label, truth = crowd(0, [0.6] * 7, n_classes=2)
+    label = np.where(worker == 1, label[worker == 0][item], label)
+    labels = as_labels((item, [f"w{i}" for i in worker], label))
+    (pair,) = Assay().fit(labels).result_.insight.copies[0]
+    (told,) = Assay().fit(labels.with_gold(truth)).result_.insight.copies[0]
+    assert (pair.worker, pair.other, told.worker, told.other) == (0, 1, 0, 1)
+    assert pair.may_be_right
+    assert not told.may_be_right

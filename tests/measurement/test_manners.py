@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay import BradleyTerry, ManyFacet, PartialCredit, Rasch, RatingScale, load_model
+from crowdassay import BradleyTerry, ManyFacet, PartialCredit, Rasch, RatingScale, as_labels, load_model
 from crowdassay.errors import CrowdassayError, DataError, NotFittedError, ParameterError
 from crowdassay.estimators.load import load_estimator
 from crowdassay.results.saved import folder, study
@@ -225,3 +225,9 @@ def test_sliders_are_measured_in_bins():
         ManyFacet(facets=["rater", "clip"]).fit(many)
     with pytest.raises(DataError, match="outside the edges"):
         ManyFacet(facets=["rater", "clip"]).fit(many, bins=[0, 50])
+
+
+def test_labels_that_are_encoded_have_no_columns_to_name():
+    items, workers, scores = (["a", "b", "a"], ["ann", "ann", "bob"], [0, 2, 1])
+    with pytest.raises(ParameterError, match="encoded already; give columns"):
+        PartialCredit().fit(as_labels((items, workers, scores)), item_column="a")

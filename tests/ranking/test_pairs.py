@@ -145,6 +145,14 @@ def test_winners_and_losers():
     assert not any("both orders" in note for note in model.notes_)
 
 
+@pytest.mark.parametrize("winners", ["side", "x=left,y=right"])
+def test_what_winners_mean_is_no_question_where_losers_are_named(winners):
+    table = pa.table({"winner": ["x", "y"], "loser": ["y", "z"]})
+    with pytest.raises(ParameterError, match="'winner' of 'pyarrow frame' names them beside the losers, 'loser'; leave it out"):
+        read_pairs(table, winners=winners)
+    assert names(read_pairs(table, winners="name")) == names(read_pairs(table))
+
+
 def test_a_row_without_its_winner_or_loser_is_left_out():
     pairs = read_pairs(pa.table({"winner": ["x", None, "y", "x", "z"], "loser": ["y", "x", "x", None, "x"]}))
     assert names(pairs) == [("x", "y", 0), ("y", "x", 0), ("z", "x", 0)]

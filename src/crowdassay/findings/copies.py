@@ -1,4 +1,7 @@
-"""Workers who look like copies of one another: where one leaves the others, the other gives the same answer."""
+"""Workers who look like copies of one another: where one leaves the others, the other gives the same answer.
+
+Who are both right where the others are wrong do so too; they are found as well, and told apart where that can be done.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,15 @@ LEAST_LEFT = 3  # answers unlike the others' below which nothing could show that
 LEAST_MATCHED = 0.7  # of the matches beyond expectation must be there; a copy has all, people who share a belief about half
 FALSE_PAIR_RISK = 0.05  # of naming any innocent pair at all
 HABIT_RISK = 0.0005  # of naming a pair that have the same habits
+BOTH_RIGHT_RISK = 0.05  # of calling those copies who are right where the others are wrong
+ROUNDS = 10  # of learning how right two workers are, if they are
 OWN_ANSWERS = 2.0  # answers to the item itself that a worker's own table counts for
 SHARED_READING = 0.8  # how alike others read an item: n answers tell of its class what n / (1 + 0.8 n) would
 BORROWED_ANSWERS = 2.0  # answers of a typical worker in every worker's table
 PAIRS_KEPT = 200  # the most suspicious ones
 MOST_COPIES_MEETINGS = 50_000_000  # pairs of labels on an item that are looked at; items with most labels are left out first
 MOST_ITEM_CELLS = 50_000_000  # items looked at, times classes
+SURELY_NOT = 1e-300  # the probability of a class that an item is known not to have
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class Pair:
         Items on which either leaves the others; and how often the other one was expected to give the same answer there.
     p : float
         Chance of so many, seen from the side where it is larger.
+    both_right : float
+        The same chance if both know the classes as well as what the others say allows.
     """
 
     worker: int
@@ -45,6 +53,12 @@ class Pair:
     left: tuple[int, int]
     expected: tuple[float, float]
     p: float
+    both_right: float = 0.0
+
+    @property
+    def may_be_right(self) -> bool:
+        """Whether both may just be right where the others are wrong, so that neither need be a copy."""
+        return self.both_right > BOTH_RIGHT_RISK
 
     def seen_from(self, worker: int) -> tuple[int, int, float]:
         """Return the other worker, how often the given one leaves the others, and how many matches were expected then."""
@@ -67,6 +81,8 @@ def find_copies(
     both sides for any of all pairs (Bonferroni). It must also be too large, p being 0.0005, and nearly all that could match, if
     every chance is the larger of e and what the other one's table alone says: two who answer x to everything are no copies.
 
+    Where the others are often wrong, two who know better leave them together. See `Answers.both_right`.
+
     Parameters
     ----------
     labels : Labels
@@ -83,12 +99,15 @@ def find_copies(
     kept = telling(labels)
     if not kept.any():
         return [], 0
-    rows, n_pairs = Answers(labels, kept, counts, tables, crowd, prior).compare()
-    rows = rows[rows[:, 0] * n_pairs <= FALSE_PAIR_RISK]
+    answers = Answers(labels, kept, counts, tables, crowd, prior)
+    rows, n_pairs = answers.compare()
     return [
-        Pair(int(one), int(other), int(agreed), (int(left), int(right)), (float(mean), float(means)), float(p))
-        for p, one, other, agreed, left, right, mean, means in rows
-    ], n_pairs
+        Pair(
+            int(one), int(other), int(agreed), (int(left), int(right)), (float(mean), float(means)), float(p),
+            answers.both_right(int(one), int(other)),
+        )
+        for p, one, other, agreed, left, right, mean, means in rows[rows[:, 0] * n_pairs <= FALSE_PAIR_RISK]
+    ], n_pairs  # fmt: skip
 
 
 def telling(labels: Labels) -> BoolArray:
@@ -147,6 +166,33 @@ class Answers:
             rows = np.concatenate([rows, found])
             rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))[:PAIRS_KEPT]]
         return rows, n_pairs
+
+    def both_right(self, worker: int, other: int) -> float:
+        """Return the chance of so many matches if the two know the classes as well as what the others say allows.
+
+        Their tables are learned anew, beginning with ones that are right, and the others' stay as they are: if many others are
+        wrong, two who know the class explain the labels as well as copies do, and if these are good, hardly.
+        """
+        mine, theirs = (np.flatnonzero(self.worker == code) for code in (worker, other))
+        items, place, places = np.intersect1d(self.item[mine], self.item[theirs], return_indices=True)
+        labels = mine[place], theirs[places]
+        said, away = [self.label[label] for label in labels], [self.label[label] != self._without(*labels) for label in labels]
+        by_others = self.log_class[items] - self.log_p[self.cell[labels[0]]] - self.log_p[self.cell[labels[1]]]
+        known = np.flatnonzero(self.gold[items] >= 0)
+        by_others[known] = np.log(np.maximum(self.weight[items[known]], SURELY_NOT))
+        right = [np.eye(self.n_classes)[answer] + 1 / (self.n_classes * len(items)) for answer in said]
+        for _ in range(ROUNDS):
+            weight = softmax(by_others + np.log(right[0]) + np.log(right[1]))
+            tables = [add_by(answer.astype(np.int64), weight.T, self.n_classes) + 1 / self.n_classes for answer in said]
+            tables = [table / table.sum(axis=1, keepdims=True) for table in tables]
+            right = [table[:, answer].T for table, answer in zip(tables, said, strict=True)]
+        p = []
+        for one, two in ((0, 1), (1, 0)):
+            weight = softmax(by_others[away[one]] + np.log(right[one][away[one]]))
+            chance = (weight * tables[two][:, said[one][away[one]]].T).sum(axis=1)
+            matches = np.count_nonzero((said[0] == said[1])[away[one]])
+            p.append(tail_of_sums(np.array([matches]), chance, np.zeros(len(chance), np.int64))[0])
+        return float(max(p))
 
     def _look(self, one: IntArray, other: IntArray) -> tuple[int, FloatArray]:
         """Compare some pairs of labels: how many pairs of workers they are, and the suspicious ones."""

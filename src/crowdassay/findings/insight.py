@@ -96,7 +96,7 @@ class Insight(ItemInsight, WorkerInsight):
 
     @cached_property
     def looks_like(self) -> list[str]:
-        """For each worker, the one they most look like a copy of, empty if none."""
+        """For each worker, the one with the same answers where both leave the others, empty if none."""
         names = [""] * self.record.labels.n_workers
         workers = self.record.labels.workers
         for pair in reversed(self.copies[0]):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ADVERSARIES_SHARE = 0.2  # share of the labels given by adversaries from which the classes may be swapped
 CLASSES_WITH_COLUMNS = 30  # with more, a table of workers would have too many columns for their cells
+OR_BOTH_RIGHT = "; they are copies, or both are right where the others are wrong"
 CHANCE_NOTE = (
     "The labels agree no better than chance: the classes found may mean nothing, or be swapped. Check the question, "
     "or give some items of known class (--gold)."
@@ -57,13 +58,14 @@ def write_notes(insight: Insight) -> Iterator[str]:
         yield CHANCE_NOTE
     else:
         yield from _on_workers(insight)
-    if copies := insight.copies[0]:
-        copied = {code for pair in copies for code in (pair.worker, pair.other)}
-        text = (
-            f"Likely copies: {counted(len(copied), 'worker')}; {counted(len(copies), 'pair leaves', 'pairs leave')} the "
-            "others together, with the same answers, more often than chance and habit explain (column looks_like)."
-        )
-        yield Note(text, NoteKind.WORKERS)
+    for title, right, but in (("Likely copies", False, ""), ("Same answers", True, OR_BOTH_RIGHT)):
+        if pairs := [pair for pair in insight.copies[0] if pair.may_be_right is right]:
+            alike = {code for pair in pairs for code in (pair.worker, pair.other)}
+            text = (
+                f"{title}: {counted(len(alike), 'worker')}; {counted(len(pairs), 'pair leaves', 'pairs leave')} the others "
+                f"together, with the same answers, more often than chance and habit explain (column looks_like){but}."
+            )
+            yield Note(text, NoteKind.WORKERS)
     if sample.n_labels != insight.totals.labels:
         yield (
             f"Copies were looked for among {counted(sample.n_labels, 'label')} of {counted(sample.n_items, 'item')} drawn at "

@@ -20,7 +20,7 @@ WORKERS = TableOf(
         Column("verdict", about="What the worker's labels look like."),
         Column("action", about="What to do: keep, talk to, retrain, remove, or cannot tell."),
         Column("evidence", "why", about="What is held against the worker, or how far the worker agrees with the others."),
-        Column("looks_like", "looks like", about="The worker whom this one most looks like a copy of; empty if none."),
+        Column("looks_like", "looks like", about="Another with the same answers where both leave the others; empty if none."),
         Column("known_labels", "on known items", "count", "Labels given on items of known class."),
         Column("known_right", "of them right", "share", "Share of these that are right."),
     ),

@@ -183,8 +183,11 @@ def _one_answer(m: MeasuredWorkers) -> FaultTest:
 
 
 def _copies(m: MeasuredWorkers) -> FaultTest:
-    """The same answers as another worker where both leave the others, corrected for all the pairs a worker is in."""
-    pairs, n_pairs = m.copies
+    """The same answers as another worker where both leave the others, corrected for all the pairs a worker is in.
+
+    Nothing is said against two who may just be right.
+    """
+    pairs, n_pairs = [pair for pair in m.copies[0] if not pair.may_be_right], m.copies[1]
     p = np.ones(len(m.judged))
     for pair in pairs:
         for worker in (pair.worker, pair.other):

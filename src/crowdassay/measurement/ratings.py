@@ -308,20 +308,19 @@ def read_responses(
     >>> read_responses((["a", "b", "a"], ["ann", "ann", "bob"], [0, 2, 1])).counts()
     array([[1, 1, 0], [0, 0, 1]])
     """
-    if not isinstance(data, Labels):
-        import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
+    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
 
-        frame: Any = nw.from_native(data, pass_through=True)
-        names = frame.columns if isinstance(frame, nw.DataFrame) else ()
-        worker_column = "person" if worker_column is None and "person" in names else worker_column
-        score_column = "score" if score_column is None and "score" in names else score_column
-        columns = {"item_column": item_column, "worker_column": worker_column, "label_column": score_column}
-        data = take_labels(data, ReadOptions.of(columns))  # whoever answers an item again is measured by both
-    values = np.array([_whole(name) for name in data.class_names])
-    score = values[data.label]
-    low, high = np.zeros(data.n_items, np.int64), np.ones(data.n_items, np.int64)
-    np.maximum.at(high, data.label_item, score)
-    return Responses(data.label_item, data.worker.astype(np.int64), score, low, high, data.items, data.workers, data.frame)
+    frame: Any = nw.from_native(data, pass_through=True)
+    names = frame.columns if isinstance(frame, nw.DataFrame) else ()
+    worker_column = "person" if worker_column is None and "person" in names else worker_column
+    score_column = "score" if score_column is None and "score" in names else score_column
+    columns = {"item_column": item_column, "worker_column": worker_column, "label_column": score_column}
+    labels = take_labels(data, ReadOptions.of(columns))  # whoever answers an item again is measured by both
+    score = np.array([_whole(name) for name in labels.class_names])[labels.label]
+    low, high = np.zeros(labels.n_items, np.int64), np.ones(labels.n_items, np.int64)
+    np.maximum.at(high, labels.label_item, score)
+    who = labels.worker.astype(np.int64)
+    return Responses(labels.label_item, who, score, low, high, labels.items, labels.workers, labels.frame)
 
 
 def mark_responses(labels: Labels, truth: np.ndarray) -> Responses:

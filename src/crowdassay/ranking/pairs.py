@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
-from crowdassay.errors import DataError
+from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.report import similar_names
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
@@ -175,6 +175,11 @@ def read_pairs(
 def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both_bad: str, allow_drops: bool) -> Pairs:
     """Turn columns into codes; rows that miss a value are left out and counted."""
     table, n_rows, sides = columns.table, columns.n_rows, "loser" not in columns.table
+    if not sides and winners not in {"auto", "name"}:
+        raise ParameterError(
+            f"--winners says what the winners mean, and {shown(columns.names['winner'])} of {shown(columns.source)} names them "
+            f"beside the losers, {shown(columns.names['loser'])}; leave it out."
+        )
     one, two = ("left", "right") if sides else ("winner", "loser")
     sides_as_text = [pa.table({"item": table[side].cast(pa.string())}) for side in (one, two)]
     codes, items = encode_names(pa.concat_tables(sides_as_text)["item"], "item")

@@ -165,7 +165,7 @@ def test_it_names_who_copies_whom():
     """In the story of the birds Willa has Will's answers on all 97 photographs that both saw."""
     labels, _ = birds(np.random.default_rng(3))
     text = " ".join("".join(Page(build_report(DawidSkene(smoothing=0.5).fit(labels).result_.insight).html()).text[:-3]).split())
-    assert re.search(r"Workers who look like copies of one another .* (WillaWill|WillWilla)", text), text[:3000]
+    assert re.search(r"Workers who leave the others together .* (WillaWill|WillWilla)", text), text[:3000]
     assert "built-in" not in text
 
 

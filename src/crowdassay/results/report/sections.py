@@ -54,6 +54,7 @@ COPIES = TableOf(
         Column("left", "left the others", "count"),
         Column("agreed", "same answer", "count"),
         Column("expected", format="tenths"),
+        Column("may_be", "they may be", "name"),
     ),
 )
 
@@ -139,7 +140,7 @@ def sure_bands(insight: Insight) -> Section:
 
 
 def copied_workers(insight: Insight) -> Section:
-    """Return the pairs of workers that look most like copies."""
+    """Return the pairs of workers with the same answers, the likeliest copies first."""
     workers = insight.record.labels.workers
     rows = [
         {
@@ -148,6 +149,7 @@ def copied_workers(insight: Insight) -> Section:
             "left": pair.left[0],
             "agreed": pair.agreed,
             "expected": pair.expected[0],
+            "may_be": "copies, or both right" if pair.may_be_right else "copies",
         }
         for pair in insight.copies[0][:ROWS_ON_PAGE]
     ]
