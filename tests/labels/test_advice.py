@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError
-from crowdassay.labels.files import read_labels
+from crowdassay.labels.files import read_files, read_labels
 from crowdassay.labels.frames import as_labels
+from crowdassay.read_options import ReadOptions
 from support.exports import csv_text, write
 
 N = range(12)
@@ -244,3 +247,48 @@ def test_bytes_that_are_no_text_are_no_empty_column(tmp_path, kind):
     with pytest.raises(ColumnError, match="No worker column found") as stop:
         read_labels(tmp_path / "t.parquet")
     assert "empty" not in str(stop.value)
+
+
+JUDGED = [(f"s{worker}", item, worker * item % 3 + 1, 10.5 * item + worker) for item in range(8) for worker in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("header", "proposed"),
+    [
+        ("annotator,neuron,F1,rt", "--item-column 'neuron' --worker-column 'annotator' --label-column 'F1'"),
+        ("pKey,itemNum,chosen,rt", "--item-column 'itemNum' --worker-column 'pKey' --label-column 'chosen'"),
+        ("Voter ID,Spotify URI,Points,rt", "--item-column 'Spotify URI' --worker-column 'Voter ID' --label-column 'Points'"),
+        ("subject,clip,rating,secs", "--item-column 'clip' --worker-column 'subject' --label-column 'rating'"),
+    ],
+)
+def test_columns_that_only_what_they_hold_can_tell_are_proposed_together(tmp_path, header, proposed):
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in JUDGED)]) + "\n")
+    with pytest.raises(ColumnError) as refused:
+        read_files([path], ReadOptions())
+    assert refused.value.message.endswith(f"say {proposed}."), refused.value.message
+    options = dict(zip(("item_column", "worker_column", "label_column"), shlex.split(proposed)[1::2], strict=True))
+    labels = read_files([path], ReadOptions.of(options))
+    assert (labels.n_labels, labels.n_items, labels.n_workers) == (32, 8, 4)
+
+
+def test_two_columns_that_tell_items_together_are_proposed_with_the_worker(tmp_path):
+    rows = [
+        f"{pvs},{place},{who},{len(pvs + place + who) % 3}"
+        for pvs in ("a", "bb", "c")
+        for place in ("pc", "tv ")
+        for who in "xyz"
+    ]
+    path = tmp_path / "qoe.csv"
+    path.write_text("\n".join(["pvs_id,context,subject,rating", *rows]) + "\n")
+    with pytest.raises(
+        ColumnError, match="if 'subject' is who labelled and 'pvs_id' and 'context' tell items".replace("if", "If")
+    ):
+        read_files([path], ReadOptions())
+
+
+def test_a_column_that_was_named_is_kept_where_the_others_are_proposed(tmp_path):
+    path = tmp_path / "judged.csv"
+    path.write_text("\n".join(["who,clip,tone,mood,secs", *(f"{a},{b},{c},{c % 2},{d}" for a, b, c, d in JUDGED)]) + "\n")
+    with pytest.raises(ColumnError, match="`item_column` 'clip' `worker_column` 'who', and choose one of 'tone', 'mood' with"):
+        read_files([path], ReadOptions.of({"worker_column": "who"}))

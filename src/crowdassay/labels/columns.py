@@ -316,6 +316,16 @@ def _could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen:
     return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
 
 
+def could_be_worker(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+    """Return whether a column may name workers: its values come again, and are no answers.
+
+    >>> rows = [{"subj": n % 2, "page": n} for n in range(6)]
+    >>> could_be_worker(rows, "subj"), could_be_worker(rows, "page")
+    (False, False)
+    """
+    return _could_hold("worker", rows, name, {})
+
+
 def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str], *, once: bool = True) -> list[str]:
     """List the columns whose names end in "id" and that may tell items: workers share their values, and have each ``once``.
 

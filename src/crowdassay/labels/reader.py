@@ -23,6 +23,7 @@ from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
+from crowdassay.labels.proposals import proposed_columns, proposed_worker
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
 from crowdassay.labels.source import open_columns, open_source
@@ -279,9 +280,14 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     try:
         source = open_source(file, roles, options.columns)
     except ColumnError as error:
-        if any(options.columns.values()) or not error.missing:
+        if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
         table = whole_table([file]).slice(0, FIRST_ROWS)
+        if given := {role: str(name) for role, name in options.columns.items() if name is not None}:
+            proposed = proposed_columns(table, error.missing, given)
+            raise (
+                error if proposed is None else ColumnError(f"{error.message} {proposed[0].upper()}{proposed[1:]}.")
+            ) from None
         bare = bool(table.column_names) and not table.num_rows
         advice = f"{file.shown} holds a header only." if bare else _advice(error, file, table, options)
         raise ColumnError(f"{error.message} {advice}") from None
@@ -303,6 +309,9 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
         ("forms", "every worker has a row, and every item a column", "item" not in found),
     )
     said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
+    other = options.worker_from_filename or (error.missing == ("item",) and said)
+    if not other and (proposed := proposed_columns(table, error.missing, {})) is not None:
+        return " ".join([*said, f"{proposed[0].upper()}{proposed[1:]}."])
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
     tried = []
     for name, case, may in ways:
@@ -312,6 +321,8 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
             said.append(other.message)
             continue
         tried += [] if way is None else [f"if {case}, say {way}"]
+    if not tried and "worker" not in found and not options.worker_from_filename and (who := proposed_worker(table)) is not None:
+        tried.append(who)
     if not options.worker_from_filename and "worker" not in found and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")

@@ -94,10 +94,12 @@ def told_by(telling: Sequence[Sequence[str]]) -> str:
     return f" No worker labels an item twice with {ways}." if telling else ""
 
 
-def telling_columns(table: pa.Table, guessed: str | None, worker: str, label: str, most: int = MOST_JOINED) -> list[list[str]]:
+def telling_columns(
+    table: pa.Table, guessed: str | None, worker: str, label: str, most: int = MOST_JOINED, repeats: float = 0.0
+) -> list[list[str]]:
     """Return the fewest columns, the guessed one among several, under which no worker labels an item twice; the best set first.
 
-    More than ``most`` columns are not tried together.
+    More than ``most`` columns are not tried together; a share of ``repeats`` is allowed.
     Where there are several workers, most labels must share their item with another: a number for each row tells no items.
     Of several sets, those come last in which an item's position plays a part. Then the one that leaves the fewest items is
     better, and then that of the fewest values, which are names rather than texts.
@@ -131,7 +133,7 @@ def telling_columns(table: pa.Table, guessed: str | None, worker: str, label: st
         found = [
             (sum(map(is_position, one)), n_items, sum(int(codes[name].max()) for name in one), one)
             for one in sets
-            if (n_items := _tells(one, codes, who))
+            if (n_items := _tells(one, codes, who, repeats))
         ]
         if found:
             return [list(one) for *_, one in sorted(found)[:SETS_LISTED]]
@@ -145,14 +147,14 @@ def whole_table(probes: Sequence[Probe]) -> pa.Table:
     return pa.concat_tables([table.select(shared) for table in tables], promote_options="permissive")
 
 
-def _tells(one: Sequence[str], codes: Mapping[str, IntArray], who: IntArray) -> int:
-    """Return into how many items some columns part the rows, 0 where these do not tell items apart."""
+def _tells(one: Sequence[str], codes: Mapping[str, IntArray], who: IntArray, repeats: float) -> int:
+    """Return into how many items some columns part the rows, 0 where more than a share of these repeat a worker and an item."""
     for rows in (slice(FIRST_TRIED), slice(None)):
         item = codes[one[0]][rows]
         for name in one[1:]:
             _, item = np.unique(item * (int(codes[name].max()) + 1) + codes[name][rows], return_inverse=True)
         pairs = np.unique(item * (int(who.max()) + 1) + who[rows])
-        if len(pairs) < len(item):
+        if len(pairs) < (1 - repeats) * len(item):
             return 0
     held = np.bincount(item)
     shared = int(held[held > 1].sum())

@@ -1,0 +1,100 @@
+"""Propose item, worker and label columns where no name tells all of them, by names that may tell and by what columns hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from crowdassay.labels.columns import could_be_labels, could_be_worker, is_id
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
+from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, telling_columns
+from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.read_options import join_names
+from crowdassay.text import joined
+
+# Words for people that other things are called after too, so that they are proposed and never taken.
+PEOPLE = frozenset(
+    {
+        "subject", "subj", "person", "member", "juror", "student", "teacher", "player", "reader", "speaker", "respondent", "p",
+        "pid", "ppt", "ps", "s", "sid", "uid", "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer",
+        *MAYBE_WORKERS, *ROLES["worker"].words,
+    }
+)  # fmt: skip
+MOST_PROPOSED = 3  # labels that are named
+FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
+
+
+def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str, str]) -> str | None:
+    """Return which columns may be item, worker and label, and the options that say so; None where hardly any can be meant.
+
+    A worker has judged every item once, and most items have several workers. Which columns are people only names can tell.
+
+    >>> rows = [{"subj": s, "word": w, "rt": 1.5 * s + w, "tone": (s + w) % 2} for s in range(3) for w in range(9)]
+    >>> proposed_columns(pa.Table.from_pylist(rows), ("item", "worker", "label"), {})
+    "if 'subj' is who labelled and 'word' tells items, say --item-column 'word' --worker-column 'subj' --label-column 'tone'"
+    """
+    names = table.column_names
+    if not set(given.values()) <= set(names):
+        return None
+    known = {role: best[0] for role in ITEM_WORKER_LABEL if role not in missing and (best := _named(role, names))}
+    known.update(given)
+    workers = [known["worker"]] if "worker" in known else _people(names, known)
+    found = [one for worker in workers if (one := _beside(table, worker, known)) is not None]
+    if not found:
+        return None
+    worker, items, labels = min(found, key=lambda one: len(one[1]))
+    told = f"{joined([shown(name) for name in items])} tell{'s' * (len(items) == 1)} items"
+    options = f"{_option('item', join_names(items))} {_option('worker', worker)}"
+    said = f"if {shown(worker)} is who labelled and {told}, say {options}"
+    if len(labels) == 1:
+        return f"{said} {_option('label', labels[0])}"
+    return f"{said}, and choose one of {listed(labels, MOST_PROPOSED)} with --label-column"
+
+
+def proposed_worker(table: pa.Table) -> str | None:
+    """Return who may have labelled, by the name of a column whose values come again, and the option; None if nobody."""
+    workers = [name for name in _people(table.column_names, {}) if could_be_worker(table.to_pylist(), name)]
+    return f"if {shown(workers[0])} is who labelled, say {_option('worker', workers[0])}" if len(workers) == 1 else None
+
+
+def _option(role: str, name: str) -> str:
+    return f"{ROLES[role].option} {shown_file(name)}"
+
+
+def _named(role: str, names: Sequence[str]) -> list[str]:
+    """Return the columns that are surely called after a role."""
+    return [name for name in ROLES[role].best(names) if ROLES[role].is_named(name)]
+
+
+def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
+    """Return the columns that may be called after people, and are not numbered.
+
+    >>> _people(["pKey", "subject", "itemNum", "member_id", "lang", "rater2"], {})
+    ['pKey', 'subject', 'member_id']
+    """
+    free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
+    return [name for name in free if not PEOPLE.isdisjoint(_words(name)[:1])]
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+
+
+def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str, list[str], list[str]] | None:
+    """Return a worker's column with those that tell items and those that may be labels beside it, None if there are none."""
+    rows: list[dict[str, Any]] = table.to_pylist()
+    item, label = known.get("item"), known.get("label")
+    tries = (telling_columns(table, item, worker, label or worker, MOST_JOINED_FOR_NOTE, some) for some in (0.0, FEW_REPEATS))
+    sets = next(filter(None, tries), [])
+    if not sets and item and label and len({(row[item], row[worker]) for row in rows}) == len(rows):
+        sets = [[item]]
+    for items in sorted(sets, key=lambda one: -sum(is_id(name) or "item" in _words(name) for name in one) / len(one)):
+        free = [name for name in table.column_names if name not in {worker, *items}]
+        labels = [label] if label else could_be_labels(rows, items, worker, free)
+        if labels:
+            first = [name for name in labels if plain_name(name).endswith(ROLES["label"].words)]
+            return worker, items, [*first, *(name for name in labels if name not in first)]
+    return None
