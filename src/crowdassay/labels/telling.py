@@ -11,7 +11,7 @@ import pyarrow as pa
 from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.columns import is_position
+from crowdassay.labels.contents import is_position
 from crowdassay.labels.delimited import BATCH
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe

@@ -15,7 +15,8 @@ import numpy as np
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
-from crowdassay.labels.columns import LABEL_LENGTH, check_given, matching_columns
+from crowdassay.labels.columns import check_given, matching_columns
+from crowdassay.labels.contents import LABEL_LENGTH
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
