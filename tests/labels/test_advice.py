@@ -148,6 +148,37 @@ def test_the_nearest_name_is_never_that_of_a_column_whose_values_cannot_be_it(tm
     assert "the nearest is 'annotator_nam'" in told(tmp_path, remarked)
 
 
+def test_the_nearest_name_is_never_a_count_nor_constant_nor_one_with_gaps(tmp_path):
+    assert "nearest" not in told(tmp_path, {"text": N, "n_raters": [3, 4] * 6, "side": list("ab") * 6})
+    assert "nearest" not in told(tmp_path, {"text": N, "annotators": ["ann"] * 12, "label": list("ab") * 6})
+    remarks = {"worker": list("uv") * 6, "step": N, "comment": ["", "fine"] * 6, "label": list("ab") * 6}
+    assert "nearest" not in told(tmp_path, remarks)
+    assert "the nearest is 'comment'" in told(tmp_path, {**remarks, "comment": [f"c{n}" for n in N]})
+
+
+def test_a_column_whose_last_word_is_a_label_is_named_first_however_many_values_it_has(tmp_path):
+    rated = {
+        "item": [n // 2 for n in N],
+        "worker": list("uv") * 6,
+        "mood": [n % 3 for n in N],
+        "overall_score": [70 + n for n in N],
+    }
+    said = told(tmp_path, {**rated, "style": [n % 4 for n in N]})
+    assert "('mood', 'style')" in said
+    said = told(tmp_path, {name: column for name, column in rated.items() if name != "mood"} | {"remark": [f"r{n}" for n in N]})
+    assert "; by its name the label may be 'overall_score'; name it with" in said
+    said = told(tmp_path, {"item": N, "mood": [n % 3 for n in N], "gold_label": [n % 2 for n in N], "his_rating": N})
+    assert "; by its name the label may be 'his_rating', by what it holds 'mood', 'gold_label'; name them" in said
+
+
+def test_settings_beside_a_model_are_no_labels(tmp_path):
+    results = {"model": list("mn") * 6, "train_method": list("uuvv") * 3, "fluency": [f"{n}.25" for n in N]}
+    said = told(tmp_path, results)
+    assert "No item or label column" in said
+    assert "train_method'; name" not in said
+    assert "the label may be" not in said
+
+
 GRADES = [
     {"sheet": s, "skil": k, "comments": f"well {(s + len(k)) % 2}", "participant_id": p, "grade": "ABC"[(s + p * len(k)) % 3]}
     for s in range(6)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import (
+    LABEL_LENGTH,
     MOST_GUESSED_CLASSES,
     YES_OR_NO,
     cell_text,
@@ -19,6 +20,8 @@ from crowdassay.labels.contents import (
     could_be_labels,
     could_hold,
     id_of,
+    is_called_label,
+    is_count,
     is_kind,
     key_of,
 )
@@ -203,6 +206,7 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
     if missing == ["label"] and "item" in chosen:
         possible = could_be_labels(sample(), _items(chosen), chosen["worker"], _free(names, chosen))
         if len(possible) > 1:
+            possible.sort(key=is_called_label, reverse=True)
             raise ColumnError(
                 f"Several columns could be the label ({listed(possible)}): they differ between workers on the same item; "
                 "choose one with --label-column."
@@ -316,20 +320,43 @@ def _not_found(
     likeness = {
         name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in role.spellings)
         for name in _free(names, chosen)
-        if plain_name(name) not in role.late_words  # which was passed over
+        if plain_name(name) not in role.late_words and not is_count(name)  # which was passed over
     }
     best = max(likeness.values(), default=0.0)
     nearest = [name for name, like in likeness.items() if like == best >= NEAR_ENOUGH]
     few = len(rows) < ROWS_TO_JUDGE
-    near = len(nearest) == 1 and (few or could_hold(role.name, rows, nearest[0], chosen))  # of several alike none is meant
+    near = len(nearest) == 1 and (few or _could_be_meant(role, rows, nearest[0], chosen))  # of several alike none is meant
     hint = f"; the nearest is {shown(nearest[0])}" if near else ""
-    if missing[-1].name == "label" and not near and not few:
-        answers = [name for name in _free(names, chosen) if not is_kind(name) and could_hold("label", rows, name, chosen)]
-        hint = f"; by what it holds the label may be {listed(answers, 8)}" if answers else ""
+    if missing[-1].name == "label" and not near:
+        hint = _labels_said(names, chosen, [] if few else rows)
     remedy = _remedy(missing, several=len(missing) > 1)
     if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
         hint = f"; {listed(rated)} may be what others rated, or the worker"
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
+
+
+def _could_be_meant(role: Role, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
+    """Return whether a column whose name is nearly a role's may be meant: it varies, and no name is empty."""
+    cells = {cell_text(row.get(name)) for row in rows}
+    return could_hold(role.name, rows, name, chosen) and len(cells) > 1 and not (role.kind == "name" and None in cells)
+
+
+def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return what may be the label, after a semicolon: first columns that are called so, however many values they have."""
+    if plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen:
+        return ""  # a row for each model, which were hardly labelled by them
+    free = [name for name in _free(names, chosen) if not is_kind(name) and not is_count(name)]
+    called = [name for name in free if is_called_label(name) and _may_be_called_label(name, rows)]
+    held = [name for name in free if name not in called and could_hold("label", rows, name, chosen)]
+    by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
+    by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
+    return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)
+
+
+def _may_be_called_label(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a column that is called like labels holds several short values in the rows that were looked at, if any."""
+    cells = {cell for row in rows if (cell := cell_text(row.get(name))) is not None}
+    return not rows or (len(cells) > 1 and sum(map(len, cells)) <= LABEL_LENGTH * len(cells))
 
 
 def _remedy(missing: Sequence[Role], *, several: bool) -> str:

@@ -12,7 +12,15 @@ MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it hol
 MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
 LABEL_LENGTH = 60  # characters that names and labels have on average at most
 YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
+COUNT_WORDS = frozenset({"n", "num", "number", "count", "counts"})
 ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
+# Columns beside the workers' own: what is known or was made of their labels.
+MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
+KNOWN_COLUMN = re.compile(
+    rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|{MADE_COLUMN.pattern})", re.IGNORECASE
+)
+MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate"})  # in names such as label_annot_maj
+KNOWN_WORDS = frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated"}) | MADE_WORDS
 
 
 def is_kind(name: str) -> bool:
@@ -47,6 +55,26 @@ def is_position(name: str) -> bool:
 def is_rank(name: str) -> bool:
     """Return whether a column may be a position, or an answer: the place that a worker gave the item."""
     return last_word(name) == "rank"
+
+
+def is_count(name: str) -> bool:
+    """Return whether a column is called after how many things there are.
+
+    >>> [is_count(name) for name in ("n_raters", "numVotes", "vote_count", "n", "country")]
+    [True, True, True, False, False]
+    """
+    words = words_of(name)
+    return len(words) > 1 and (words[0] in COUNT_WORDS or words[-1] in COUNT_WORDS)
+
+
+def is_called_label(name: str) -> bool:
+    """Return whether a column's last word is one of labels, and no other says that they are known or were made.
+
+    >>> [is_called_label(name) for name in ("overall_score", "human rating", "gold_label", "labels_file")]
+    [True, True, False, False]
+    """
+    words = words_of(name)
+    return len(words) > 1 and words[-1] in ROLES["label"].spellings and not (is_known(name) or is_count(name))
 
 
 def last_word(name: str) -> str:
@@ -124,3 +152,26 @@ def id_of(value: object) -> object:
 def key_of(row: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
     """Return what a row holds in the columns that make the item."""
     return tuple(id_of(row.get(name)) for name in names)
+
+
+def is_known(name: str) -> bool:
+    """Return whether a column is called after what is known or agreed on, and not after who said it.
+
+    >>> [is_known(name) for name in ("gold", "label_gold", "humanAnnotation_majorityLabel", "label_1", "Maja")]
+    [True, True, True, False, False]
+    """
+    return bool(KNOWN_COLUMN.match(name)) or not KNOWN_WORDS.isdisjoint(words_of(name))
+
+
+def is_made(name: str) -> bool:
+    """Return whether a column is called after labels that were put together."""
+    return bool(MADE_COLUMN.match(name)) or not MADE_WORDS.isdisjoint(words_of(name))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name, small.
+
+    >>> words_of("human_baseTone2")
+    ['human', 'base', 'tone']
+    """
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
