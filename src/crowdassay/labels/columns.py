@@ -22,6 +22,7 @@ from crowdassay.labels.contents import (
     id_of,
     is_called_label,
     is_count,
+    is_id,
     is_kind,
     key_of,
 )
@@ -29,7 +30,9 @@ from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
     MAYBE_WORKERS,
     RATERS,
+    RATINGS,
     ROLES,
+    SUBJECTS,
     Role,
     RoleLike,
     plain_name,
@@ -86,6 +89,8 @@ def find_columns(
             _choose_by_content(names, wanted, chosen, sample)
         elif "label" in chosen and "item" in chosen and not given.get("label"):
             _doubt_label(names, chosen, sample)
+        if "label" in chosen and not given.get("label"):
+            _doubt_beside_rating(names, chosen, sample)
     if any(role.name not in chosen for role in missing):
         raise _not_found(names, wanted, chosen, given, sample() if sample is not None else [])
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
@@ -185,14 +190,22 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
 
 def _choose_workers(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
     """Take the subjects of an experiment as workers, and their like: each judged several items once, and items have several."""
-    possible = [name for name in _free(names, chosen) if plain_name(name) in MAYBE_WORKERS]
-    if len(possible) != 1 or "item" not in chosen:
+    possible = maybe_workers(_free(names, chosen))
+    if len(possible) != 1:
         return
-    rows = sample()
-    pairs = {(key_of(row, _items(chosen)), id_of(row.get(possible[0]))) for row in rows}
+    # Without an item by name, what several ids tell together may be one; trials are numbered anew for each subject.
+    ids = [] if plain_name(possible[0]) in SUBJECTS else [name for name in _free(names, chosen) if is_id(name)]
+    items = _items(chosen) or ids
+    rows = sample() if items else []
+    pairs = {(key_of(row, items), id_of(row.get(possible[0]))) for row in rows}
     several = [2 * len({pair[at] for pair in pairs}) <= len(rows) for at in (0, 1)]
-    if len(pairs) == len(rows) and all(several):
+    if rows and len(pairs) == len(rows) and all(several):
         chosen["worker"] = possible[0]
+
+
+def maybe_workers(names: Sequence[str]) -> list[str]:
+    """Return the columns that are called like workers, and like other things as well."""
+    return [name for name in names if plain_name(name) in MAYBE_WORKERS]
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:
@@ -240,6 +253,28 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
             f"The column {shown(chosen['label'])} is called like a label, but it is {is_this}; {listed(possible)} {choose} "
             f"--label-column{named}, or {shown(chosen['label'])} if it is."
         )
+
+
+def _doubt_beside_rating(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:
+    """Raise `ColumnError` where the label holds texts and a rating beside it numbers that say something else.
+
+    Texts in a column that is called a label, and nothing else, are the label.
+    """
+    label = chosen["label"]
+    ratings = [name for name in _free(names, chosen) if plain_name(name) in RATINGS]
+    if not ratings or plain_name(label) in {"label", "labels"}:
+        return
+    rows = [row for row in sample() if cell_text(row.get(label)) is not None]
+    if any(number_of(str(row[label])) is not None for row in rows):
+        return
+    for name in ratings:
+        cells = {(str(row[label]), value) for row in rows if (value := cell_text(row.get(name))) is not None}
+        numbers = {number_of(value) for _, value in cells}
+        if None not in numbers and len(cells) > len({text for text, _ in cells}) and len(numbers) > 1:
+            raise ColumnError(
+                f"The column {shown(label)} holds texts and {shown(name)} numbers, and either could be the label: say "
+                f"--label-column {shown_file(name)}, or {shown(label)} if it is."
+            )
 
 
 def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:

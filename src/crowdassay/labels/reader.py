@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, blank, float_text
-from crowdassay.labels.columns import check_given
+from crowdassay.labels.columns import check_given, maybe_workers
 from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
 from crowdassay.labels.formats.foreign import refuse_other
@@ -341,7 +341,9 @@ def _is_empty(column: ArrowColumn) -> bool:
 
 def _items_said(table: pa.Table) -> list[str]:
     """Return a sentence on the columns that tell items apart, where a worker and a label are known."""
-    worker, label = (next(iter(ROLES[role].best(table.column_names)), None) for role in ("worker", "label"))
+    names = table.column_names
+    worker, label = (next(iter(ROLES[role].best(names)), None) for role in ("worker", "label"))
+    worker = worker or next(iter(maybe_workers(names)), None)
     telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
     return [told_by(telling).strip()] if telling else []
 

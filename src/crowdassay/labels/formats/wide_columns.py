@@ -16,7 +16,7 @@ import numpy as np
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
 from crowdassay.labels.columns import check_given, matching_columns
-from crowdassay.labels.contents import LABEL_LENGTH, is_known, is_made, words_of
+from crowdassay.labels.contents import LABEL_LENGTH, is_id, is_known, is_made, words_of
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
@@ -275,7 +275,7 @@ def _workers(
     numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
     if len(numbered) > 1:
         return numbered, [], free, cells
-    rest = [n for n in free if not is_known(names[n])]
+    rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
     held = Counter(cell for n in rest for cell in set(columns[n]))
     rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:
