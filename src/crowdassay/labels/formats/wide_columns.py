@@ -26,6 +26,7 @@ NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
 INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
     word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
 }
+NUMBERED_ROWS = "Items are numbered by row, from 0."
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
