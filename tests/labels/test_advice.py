@@ -151,6 +151,76 @@ def test_the_nearest_name_is_never_that_of_a_column_whose_values_cannot_be_it(tm
     assert "the nearest is 'annotator_nam'" in told(tmp_path, remarked)
 
 
+def test_the_nearest_name_is_never_a_count_nor_constant_nor_one_with_gaps(tmp_path):
+    assert "nearest" not in told(tmp_path, {"text": N, "n_raters": [3, 4] * 6, "side": list("ab") * 6})
+    assert "nearest" not in told(tmp_path, {"text": N, "annotators": ["ann"] * 12, "label": list("ab") * 6})
+    remarks = {"worker": list("uv") * 6, "step": N, "comment": ["", "fine"] * 6, "label": list("ab") * 6}
+    assert "nearest" not in told(tmp_path, remarks)
+    assert "the nearest is 'comment'" in told(tmp_path, {**remarks, "comment": [f"c{n}" for n in N]})
+
+
+def test_a_column_whose_last_word_is_a_label_is_named_first_however_many_values_it_has(tmp_path):
+    rated = {
+        "item": [n // 2 for n in N],
+        "worker": list("uv") * 6,
+        "mood": [n % 3 for n in N],
+        "overall_score": [70 + n for n in N],
+    }
+    said = told(tmp_path, {**rated, "style": [n % 4 for n in N]})
+    assert "('mood', 'style')" in said
+    said = told(tmp_path, {name: column for name, column in rated.items() if name != "mood"} | {"remark": [f"r{n}" for n in N]})
+    assert "; by its name the label may be 'overall_score'; name it with" in said
+    said = told(tmp_path, {"item": N, "mood": [n % 3 for n in N], "gold_label": [n % 2 for n in N], "his_rating": N})
+    assert "; by its name the label may be 'his_rating', by what it holds 'mood', 'gold_label'; name them" in said
+
+
+def test_settings_beside_a_model_are_no_labels(tmp_path):
+    results = {"model": list("mn") * 6, "train_method": list("uuvv") * 3, "fluency": [f"{n}.25" for n in N]}
+    said = told(tmp_path, results)
+    assert "No item or label column" in said
+    assert "train_method'; name" not in said
+    assert "the label may be" not in said
+
+
+def test_texts_and_a_rating_beside_them_are_asked_about(tmp_path):
+    rated = {"item": [n // 2 for n in N], "worker": list("uv") * 6, "answer": list("abc") * 4, "value": [n * 7 % 5 for n in N]}
+    assert "'answer' holds texts and 'value' numbers, and either could be the label: say `label_column` 'value', or" in told(
+        tmp_path, rated
+    )
+    assert read_labels(tmp_path / "answers_2024.csv", label_column="value").n_classes == 5
+    for beside in (["x"] * 12, [1] * 12, [ord(text) for text in rated["answer"]]):  # no numbers, one, the same said again
+        pd.DataFrame({**rated, "value": beside}).to_csv(tmp_path / "one.csv", index=False)
+        assert read_labels(tmp_path / "one.csv").report.columns["label"] == "answer"
+    pd.DataFrame(rated).rename(columns={"answer": "label"}).to_csv(tmp_path / "label.csv", index=False)
+    assert read_labels(tmp_path / "label.csv").report.columns["label"] == "label"
+
+
+def test_a_value_that_a_participant_gave_is_the_label_and_an_agent_the_worker(tmp_path):
+    rows = [{"participant": p, "stimulus": t, "shade": f"s{t % 2}", "value": (p * t) % 7} for p in range(3) for t in range(6)]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    assert read_labels(tmp_path / "a.csv").report.columns["label"] == "value"
+    pd.DataFrame(rows).rename(columns={"participant": "agent", "value": "val"}).to_csv(tmp_path / "b.csv", index=False)
+    assert read_labels(tmp_path / "b.csv").report.columns["worker"] == "agent"
+
+
+def test_ann_is_a_worker_where_ids_tell_the_items_together(tmp_path):
+    rows = [
+        {"art_id": a, "ann": f"Ann. {w}", "criteriaID": c, "annotation": (a + w * len(c)) % 3}
+        for a in range(4)
+        for c in ("bias", "target", "lede")
+        for w in (1, 2)
+    ]
+    said = told(tmp_path, rows)
+    assert "No item column found" in said
+    assert "No worker labels an item twice with `item_column` 'art_id,criteriaID'." in said
+    assert read_labels(tmp_path / "answers_2024.csv", item_column="art_id,criteriaID").n_workers == 2
+
+
+def test_an_id_is_neither_a_question_nor_a_worker(tmp_path):
+    said = told(tmp_path, {"art_id": [n % 3 for n in N], "tone": [n % 2 for n in N], "fit": [n % 3 for n in N]})
+    assert "'art_id', " not in said.split(";", 1)[1]
+
+
 GRADES = [
     {"sheet": s, "skil": k, "comments": f"well {(s + len(k)) % 2}", "participant_id": p, "grade": "ABC"[(s + p * len(k)) % 3]}
     for s in range(6)

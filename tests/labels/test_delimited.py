@@ -126,6 +126,30 @@ def test_blank_lines_and_excels_line_that_names_the_separator_are_left_out(tmp_p
         read_labels(path)
 
 
+@pytest.mark.parametrize("first", [",,\n", ",,\r\n , , \n", '"","",""\n', "\n,,\n"])
+def test_rows_without_any_cell_before_the_header_are_left_out(tmp_path, first):
+    path = write(tmp_path, first + "item,worker,label\na,v,x\nb,w,y\n")
+    labels = read_labels(path)
+    assert (labels.items.to_pylist(), labels.class_names) == (["a", "b"], ("x", "y"))
+    (tmp_path / "spool").mkdir()
+    assert spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1).n_labels == 2
+
+
+@pytest.mark.parametrize("text", [",,,\n1,0,1,1\n0,0,,1\n1,1,0,0\n", ",,,\nyes,no,yes,no\nno,no,,yes\nyes,yes,yes,no\n"])
+def test_an_empty_first_row_of_a_matrix_without_a_header_is_an_item(tmp_path, text):
+    labels = read_labels(write(tmp_path, text), no_header=True)
+    assert labels.items.to_pylist() == ["1", "2", "3"]  # item 0 has no label
+
+
+def test_lines_that_are_quoted_as_a_whole_are_refused_by_name(tmp_path):
+    text = '"item,worker,label"\n"""i 1"",ann,yes"\n"""i 1"",bob,no"\n'
+    with pytest.raises(
+        DataError, match=r"Every line of 'a\.csv' is quoted as a whole, .* such as 'item,worker,label'; take these"
+    ):
+        read_labels(write(tmp_path, text))
+    assert sniff(write(tmp_path, '"Well, no"\n"So it is"\n')).header == ["Well, no"]
+
+
 TRIPLES = ["i1 ann yes", "i1 bob no", "i2 ann yes", "i2 bob yes"]
 
 

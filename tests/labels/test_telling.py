@@ -179,3 +179,86 @@ def test_for_a_note_no_three_columns_are_tried_and_the_first_rows_tell_most_that
     assert telling.telling_columns(table, None, "worker", "label") == [["a", "b", "c"]]
     notes = telling.check_repeats(8991, 9000, {"item": "item", "worker": "worker", "label": "label"}, lambda: table, named=True)
     assert "No worker labels an item twice" not in notes[0]
+
+
+def finer(**more):
+    rows = [
+        {
+            "worker": f"w{w}",
+            "video": f"v{n // 2 if n < 4 else n}",
+            "label": (n + w) % 2,
+            **{k: make(w, n) for k, make in more.items()},
+        }
+        for w in range(3)
+        for n in range(8)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_finer_column_that_is_called_like_an_item_is_asked_for_where_some_labels_repeat(tmp_path):
+    for name, make in (
+        ("event_id", lambda w, n: f"e{n}"),
+        ("event_id", lambda w, n: f"e{w}.{n}"),
+        ("picture_file", lambda w, n: n),
+        ("shown", lambda w, n: f"f{n}.jpg"),
+    ):
+        frame = finer(**{name: make}).rename(columns={"video": "object"})
+        words = rf"'object', 6 of 24 labels repeat .* by '{name}', none does: say `item_column` '{name}'\. If workers did"
+        with pytest.raises(ColumnError, match=words):
+            as_labels(frame)
+        assert as_labels(frame, item_column=name).report.repeats == 0
+        assert as_labels(frame, item_column="object").report.repeats == 6
+        frame.to_csv(tmp_path / "a.csv", index=False)
+        with pytest.raises(ColumnError, match=words):
+            spooled(tmp_path / "a.csv", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("trial_id", lambda w, n: (n + w) % 8),  # counts a worker's rows: other items at the same number
+        ("row_id", lambda w, n: 8 * w + n),
+        ("click_id", lambda w, n: 8 * w + n),
+        ("rating_id", lambda w, n: f"r{w}.{n}"),
+        ("id", lambda w, n: f"r{w}.{n}"),
+        ("remark", lambda w, n: f"r{n}"),
+        ("event_id", lambda w, n: f"e{n // 2}"),  # makes repeats as well
+    ],
+)
+def test_no_number_of_rows_and_no_name_of_labels_is_asked_for(name, make):
+    frame = finer(**{name: make}).rename(columns={"video": "object"})
+    assert as_labels(frame, item_column="object").report.repeats == 6
+    assert as_labels(frame).report.columns["item"] == "object"
+
+
+def test_a_worker_asked_again_now_and_then_is_no_reason_to_ask():
+    frame = pd.DataFrame([{"worker": w, "item": n, "event_id": f"e{n}", "label": n % 2} for w in "ab" for n in range(20)])
+    frame.loc[0, "item"] = 1
+    assert as_labels(frame).report.repeats == 1
+
+
+def test_where_most_labels_repeat_a_column_that_nobody_shares_may_tell_items():
+    rows = [{"worker": w, "video_id": n % 3, "event_id": f"{w}{n}", "label": n % 2} for w in "ab" for n in range(12)]
+    with pytest.raises(ColumnError, match="told by 'event_id', none does"):
+        as_labels(pd.DataFrame(rows).rename(columns={"video_id": "task"}))
+
+
+def test_an_item_whose_number_comes_in_several_datasets_is_noted(tmp_path):
+    rows = [
+        {"dataset": d, "item": n, "worker": f"{d}{w}", "label": (n + w) % 2} for d in "pq" for n in range(4) for w in range(2)
+    ]
+    path = write(rows, tmp_path / "a.csv")
+    said = "Rows of one 'item' are of several 'dataset'; if each numbers items of its own, say --item-column 'item,dataset'."
+    assert said in read_labels(path).report.notes
+    assert said in spooled(path, tmp_path)[1].report.notes
+    assert read_labels(path, item_column="item,dataset").report.notes == ()
+    alone = [{"item": row["question_id"] + row["model"], "batch": row["judge"], **row} for row in ROWS]  # each has a batch
+    assert "Rows of one" not in " ".join(read_labels(write(alone, tmp_path / "b.csv"), item_column="item").report.notes)
+
+
+def test_the_dataset_is_proposed_with_the_item_that_it_parts(tmp_path):
+    rows = [
+        {"dataset": d, "number": n, "worker": f"{d}{w}", "label": (n + w) % 2} for d in "pq" for n in range(4) for w in range(2)
+    ]
+    with pytest.raises(ColumnError, match="No worker labels an item twice with `item_column` 'number,dataset'"):
+        read_labels(write(rows, tmp_path / "a.csv"))

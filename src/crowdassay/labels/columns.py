@@ -11,13 +11,28 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
+from crowdassay.labels.contents import (
+    LABEL_LENGTH,
+    MOST_GUESSED_CLASSES,
+    YES_OR_NO,
+    cell_text,
+    could_be_items,
+    could_be_labels,
+    could_hold,
+    id_of,
+    is_called_label,
+    is_count,
+    is_id,
+    is_kind,
+    key_of,
+)
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
-    KINDS_OF_ITEMS,
     MAYBE_WORKERS,
-    POSITIONS,
     RATERS,
+    RATINGS,
     ROLES,
+    SUBJECTS,
     Role,
     RoleLike,
     plain_name,
@@ -27,14 +42,9 @@ from crowdassay.labels.values import listed, number_of, shown, shown_file
 from crowdassay.read_options import join_names
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
-MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
 NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
 ROWS_TO_JUDGE = 5  # rows from which on values say what a column cannot be
-MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
-LABEL_LENGTH = 60  # characters that names and labels have on average at most
-YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
-ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
 FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
 
 
@@ -79,6 +89,8 @@ def find_columns(
             _choose_by_content(names, wanted, chosen, sample)
         elif "label" in chosen and "item" in chosen and not given.get("label"):
             _doubt_label(names, chosen, sample)
+        if "label" in chosen and not given.get("label"):
+            _doubt_beside_rating(names, chosen, sample)
     if any(role.name not in chosen for role in missing):
         raise _not_found(names, wanted, chosen, given, sample() if sample is not None else [])
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
@@ -178,14 +190,22 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
 
 def _choose_workers(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
     """Take the subjects of an experiment as workers, and their like: each judged several items once, and items have several."""
-    possible = [name for name in _free(names, chosen) if plain_name(name) in MAYBE_WORKERS]
-    if len(possible) != 1 or "item" not in chosen:
+    possible = maybe_workers(_free(names, chosen))
+    if len(possible) != 1:
         return
-    rows = sample()
-    pairs = {(_key(row, _items(chosen)), _id(row.get(possible[0]))) for row in rows}
+    # Without an item by name, what several ids tell together may be one; trials are numbered anew for each subject.
+    ids = [] if plain_name(possible[0]) in SUBJECTS else [name for name in _free(names, chosen) if is_id(name)]
+    items = _items(chosen) or ids
+    rows = sample() if items else []
+    pairs = {(key_of(row, items), id_of(row.get(possible[0]))) for row in rows}
     several = [2 * len({pair[at] for pair in pairs}) <= len(rows) for at in (0, 1)]
-    if len(pairs) == len(rows) and all(several):
+    if rows and len(pairs) == len(rows) and all(several):
         chosen["worker"] = possible[0]
+
+
+def maybe_workers(names: Sequence[str]) -> list[str]:
+    """Return the columns that are called like workers, and like other things as well."""
+    return [name for name in names if plain_name(name) in MAYBE_WORKERS]
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:
@@ -199,6 +219,7 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
     if missing == ["label"] and "item" in chosen:
         possible = could_be_labels(sample(), _items(chosen), chosen["worker"], _free(names, chosen))
         if len(possible) > 1:
+            possible.sort(key=is_called_label, reverse=True)
             raise ColumnError(
                 f"Several columns could be the label ({listed(possible)}): they differ between workers on the same item; "
                 "choose one with --label-column."
@@ -214,7 +235,7 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
     """
     free = _free(names, chosen)
     rows = sample() if free else []
-    cells = [(_key(row, _items(chosen)), value) for row in rows if (value := _cell(row.get(chosen["label"]))) is not None]
+    cells = [(key_of(row, _items(chosen)), value) for row in rows if (value := cell_text(row.get(chosen["label"]))) is not None]
     values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
     texts = len(values) > max(MOST_GUESSED_CLASSES, len(cells) / 2) and any(number_of(value) is None for value in values)
     several = sum(count > 1 for count in held.values())
@@ -234,16 +255,38 @@ def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -
         )
 
 
+def _doubt_beside_rating(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:
+    """Raise `ColumnError` where the label holds texts and a rating beside it numbers that say something else.
+
+    Texts in a column that is called a label, and nothing else, are the label.
+    """
+    label = chosen["label"]
+    ratings = [name for name in _free(names, chosen) if plain_name(name) in RATINGS]
+    if not ratings or plain_name(label) in {"label", "labels"}:
+        return
+    rows = [row for row in sample() if cell_text(row.get(label)) is not None]
+    if any(number_of(str(row[label])) is not None for row in rows):
+        return
+    for name in ratings:
+        cells = {(str(row[label]), value) for row in rows if (value := cell_text(row.get(name))) is not None}
+        numbers = {number_of(value) for _, value in cells}
+        if None not in numbers and len(cells) > len({text for text, _ in cells}) and len(numbers) > 1:
+            raise ColumnError(
+                f"The column {shown(label)} holds texts and {shown(name)} numbers, and either could be the label: say "
+                f"--label-column {shown_file(name)}, or {shown(label)} if it is."
+            )
+
+
 def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others are answers.
 
     Whether workers contradict each other in those nobody can see: so they must be called like labels, or hold yes and no.
     """
     label = chosen["label"]
-    held = Counter(_key(row, _items(chosen)) for row in rows if _cell(row.get(label)) is not None)
+    held = Counter(key_of(row, _items(chosen)) for row in rows if cell_text(row.get(label)) is not None)
     if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
         return
-    free = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
+    free = [name for name in _free(names, chosen) if not is_kind(name) and could_hold("label", rows, name, chosen)]
     if possible := [name for name in free if _is_answer(name, rows)]:
         raise ColumnError(
             f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
@@ -252,7 +295,7 @@ def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
 
 
 def _is_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    values = {value.casefold() for row in rows if (value := _cell(row.get(name))) is not None}
+    values = {value.casefold() for row in rows if (value := cell_text(row.get(name))) is not None}
     return plain_name(name) in ROLES["label"].spellings or values <= YES_OR_NO
 
 
@@ -261,138 +304,20 @@ def _has_raters(names: Sequence[str], beside: Sequence[str]) -> bool:
     return any(RATERS.intersection(re.split(r"[\s_\-]+", name.casefold())) for name in names if name not in beside)
 
 
-def is_kind(name: str) -> bool:
-    """Return whether a column may tell what an item is about.
-
-    >>> is_kind("scenario_type"), is_kind("label")
-    (True, False)
-    """
-    return plain_name(name).endswith(KINDS_OF_ITEMS)
-
-
-def is_id(name: str) -> bool:
-    """Return whether a column is called an id, by a word of its own or by what it is the id of.
-
-    >>> is_id("meme_id"), is_id("rowId"), is_id("userid"), is_id("is_valid"), is_id("paid")
-    (True, True, True, False, False)
-    """
-    plain = plain_name(name)
-    known = any(plain.removesuffix("id") in ROLES[role].words or plain in ROLES[role].spellings for role in ITEM_WORKER_LABEL)
-    return plain.endswith("id") and (known or ID_WORD.search(name) is not None)
-
-
-def is_position(name: str) -> bool:
-    """Return whether a column tells where an item was shown, which may be shuffled for every worker.
-
-    >>> is_position("display_order"), is_position("turn")
-    (True, False)
-    """
-    return _last_word(name) in POSITIONS
-
-
-def _is_rank(name: str) -> bool:
-    """Return whether a column may be a position, or an answer: the place that a worker gave the item."""
-    return _last_word(name) == "rank"
-
-
-def _last_word(name: str) -> str:
-    return re.split(r"[\s_\-]+", name.casefold())[-1]
-
-
-def _could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
-    """Return whether values may play a role: a label has few, a worker comes again, an item does not for a worker."""
-    given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
-    different = {value for _, value in given}
-    if not given:
-        return False
-    if role == "item":
-        whose = {(_id(row.get(chosen.get("worker", name))), value) for row, value in given}
-        return 2 * len(whose) > len(given) if "worker" in chosen else MOST_WORKERS_GUESSED * len(different) >= len(given)
-    if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
-        return False
-    if role == "label":
-        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or is_id(name)
-        return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
-    return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
-
-
-def could_be_worker(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
-    """Return whether a column may name workers: its values come again, and are no answers.
-
-    >>> rows = [{"subj": n % 2, "page": n} for n in range(6)]
-    >>> could_be_worker(rows, "subj"), could_be_worker(rows, "page")
-    (False, False)
-    """
-    return _could_hold("worker", rows, name, {})
-
-
-def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str], *, once: bool = True) -> list[str]:
-    """List the columns whose names end in "id" and that may tell items: workers share their values, and have each ``once``.
-
-    >>> rows = [{"who": n % 2, "meme_id": n // 2, "row_id": n, "batch_id": 1} for n in range(6)]
-    >>> could_be_items(rows, "who", ["meme_id", "row_id", "batch_id"])
-    ['meme_id']
-    """
-    shared = []
-    for name in names:
-        pairs = {(_id(row.get(name)), _id(row.get(worker))) for row in rows}
-        named = plain_name(name).endswith("id") if once else is_id(name)
-        is_shared = named and len(pairs) > len({value for value, _ in pairs})
-        if is_shared and (len(pairs) == len(rows) or not once):
-            shared.append(name)
-    return shared
-
-
-def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], worker: str, names: Sequence[str]) -> list[str]:
-    """List the columns that may hold labels: their few values differ within items, and within workers.
-
-    What an item shows is the same in all of its rows, and what is known of a worker in all of the worker's.
-
-    >>> rows = [{"i": n // 2, "w": n % 2, "text": n // 2, "age": n % 2, "tone": n % 3 > 0, "row": n} for n in range(8)]
-    >>> could_be_labels(rows, ["i"], "w", ["text", "age", "tone", "row"])
-    ['tone']
-    """
-    candidates = []
-    for name in names:
-        if is_id(name) or (is_position(name) and not _is_rank(name)):
-            continue
-        given = [(row, value) for row in rows if (value := _cell(row.get(name))) is not None]
-        cells = [(_key(row, items), _id(row.get(worker)), value) for row, value in given]
-        few = len({value for *_, value in cells}) <= min(MOST_GUESSED_CLASSES, len(cells) / 2)
-        within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
-        if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
-            candidates.append(name)
-    answers = [name for name in candidates if not _is_rank(name)] or candidates
-    return [name for name in answers if not is_kind(name)] or answers
-
-
 def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:
     """Raise `ColumnError` where the column `id` numbers the rows, and another id is what several workers share."""
     rows = sample()
     others = [name for name in names if name not in {item, worker}]
     shared = could_be_items(rows, worker, others) or could_be_items(rows, worker, others, once=False)
-    if shared and len(rows) > 1 and len({_id(row.get(item)) for row in rows}) == len(rows):
+    if shared and len(rows) > 1 and len({id_of(row.get(item)) for row in rows}) == len(rows):
         raise ColumnError(
             f"The column {shown(item)} is different in every row, so that no item would have two labels; if {listed(shared)} "
             "tells items apart, name it with --item-column, as you may name 'id'."
         )
 
 
-def _cell(value: object) -> str | None:
-    return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
-
-
-def _id(value: object) -> object:
-    """Return a value that can be told from others, whatever JSON holds where an id belongs."""
-    return str(value) if isinstance(value, list | dict) else value
-
-
 def _items(chosen: Mapping[str, str]) -> list[str]:
     return [chosen[part] for part in item_parts(chosen)]
-
-
-def _key(row: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
-    return tuple(_id(row.get(name)) for name in names)
 
 
 def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
@@ -430,20 +355,43 @@ def _not_found(
     likeness = {
         name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in role.spellings)
         for name in _free(names, chosen)
-        if plain_name(name) not in role.late_words  # which was passed over
+        if plain_name(name) not in role.late_words and not is_count(name)  # which was passed over
     }
     best = max(likeness.values(), default=0.0)
     nearest = [name for name, like in likeness.items() if like == best >= NEAR_ENOUGH]
     few = len(rows) < ROWS_TO_JUDGE
-    near = len(nearest) == 1 and (few or _could_hold(role.name, rows, nearest[0], chosen))  # of several alike none is meant
+    near = len(nearest) == 1 and (few or _could_be_meant(role, rows, nearest[0], chosen))  # of several alike none is meant
     hint = f"; the nearest is {shown(nearest[0])}" if near else ""
-    if missing[-1].name == "label" and not near and not few:
-        answers = [name for name in _free(names, chosen) if not is_kind(name) and _could_hold("label", rows, name, chosen)]
-        hint = f"; by what it holds the label may be {listed(answers, 8)}" if answers else ""
+    if missing[-1].name == "label" and not near:
+        hint = _labels_said(names, chosen, [] if few else rows)
     remedy = _remedy(missing, several=len(missing) > 1)
     if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
         hint = f"; {listed(rated)} may be what others rated, or the worker"
     return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
+
+
+def _could_be_meant(role: Role, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
+    """Return whether a column whose name is nearly a role's may be meant: it varies, and no name is empty."""
+    cells = {cell_text(row.get(name)) for row in rows}
+    return could_hold(role.name, rows, name, chosen) and len(cells) > 1 and not (role.kind == "name" and None in cells)
+
+
+def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return what may be the label, after a semicolon: first columns that are called so, however many values they have."""
+    if plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen:
+        return ""  # a row for each model, which were hardly labelled by them
+    free = [name for name in _free(names, chosen) if not is_kind(name) and not is_count(name)]
+    called = [name for name in free if is_called_label(name) and _may_be_called_label(name, rows)]
+    held = [name for name in free if name not in called and could_hold("label", rows, name, chosen)]
+    by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
+    by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
+    return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)
+
+
+def _may_be_called_label(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a column that is called like labels holds several short values in the rows that were looked at, if any."""
+    cells = {cell for row in rows if (cell := cell_text(row.get(name))) is not None}
+    return not rows or (len(cells) > 1 and sum(map(len, cells)) <= LABEL_LENGTH * len(cells))
 
 
 def _remedy(missing: Sequence[Role], *, several: bool) -> str:

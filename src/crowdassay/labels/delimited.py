@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from crowdassay.errors import DataError
 from crowdassay.labels.raw import Open, refuse_bad_bytes
-from crowdassay.labels.values import shown_file
+from crowdassay.labels.values import are_numbers, shown, shown_file
 
 if TYPE_CHECKING:
     from _csv import Reader
@@ -30,6 +30,7 @@ SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "  # separates cells where nothing else does, and the first line is a header
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 COMMENT_LINES = re.compile(r"(?=#+[ \t])(?:#[^\r\n]*(?:\r\n|\r|\n)|[ \t]*(?:\r\n|\r|\n))+(?=[^#\s])")
+EMPTY_ROWS = re.compile(r'(?:[ \t"]*([,;\t|])(?:[ \t"]|\1)*(?:\r\n|\r|\n))+')  # lines that hold separators only
 SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
 LINE_END = re.compile(r"\r\n|\r|\n")
 SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
@@ -101,11 +102,17 @@ def sniff(raw: bytes, path: Path) -> Dialect:
     blank = BLANK_LINES.match(text)
     lead = named.group() if named else blank.group() if blank else ""
     lead += _comments(text[len(lead) :])
+    lead += _empty_rows(text[len(lead) :])
     text = text[len(lead) :]
     if not text.strip():
         raise DataError(f"No labels found: {shown_file(path.name)} is blank.")
     separator, records, spaced = _best_layout(text)
     header = [name.strip() for name in records[0]]
+    if len(header) == 1 and _quoted_as_a_whole(text, records):
+        raise DataError(
+            f"Every line of {shown_file(path.name)} is quoted as a whole, so that it holds one cell, such as "
+            f"{shown(header[0])}; take these quotes away, and write the doubled ones within once."
+        )
     if len(header) > 1 and (bare := header[0].lstrip("#").strip()):
         header[0] = bare  # a header that is written as a comment
     if any("�" in name or "\0" in name for name in header):
@@ -156,6 +163,40 @@ def _comments(text: str) -> str:
     headed = len(records[0]) == len(next(csv.reader([last], delimiter=separator), [])) > 1
     headed = headed or (len(records[0]) == 1 and bool(_blank_separated(last + text[found.end() :])))
     return "".join(before) if headed else found.group()
+
+
+def _empty_rows(text: str) -> str:
+    r"""Return the rows without any cell that come before a header; none where the next line may hold labels.
+
+    >>> _empty_rows(",,\nitem,ann,bob\ni1,yes,no\n"), _empty_rows(",,\nyes,no,no\nno,yes,yes\n"), _empty_rows(",\n3,4\n1,5\n")
+    (',,\n', '', '')
+    """
+    found = EMPTY_ROWS.match(text)
+    rest = text[found.end() :] if found is not None else ""
+    if found is None or not rest.strip():
+        return ""
+    header, *below = [[cell.strip() for cell in record] for record in _best_layout(rest)[1]]
+    names, held = [name for name in header if name], {cell for record in below for cell in record}
+    headed = len(names) > 1 and len(set(names)) == len(names) and held.isdisjoint(names) and bool(below)
+    return found.group() if headed and not are_numbers(names) else ""
+
+
+def _quoted_as_a_whole(text: str, records: list[list[str]]) -> bool:
+    r"""Return whether the only cell of every record is a line of a table, which was quoted once more.
+
+    >>> _quoted_as_a_whole('"item,worker,label"\n"i1,ann,yes"\n', [["item,worker,label"], ["i1,ann,yes"]])
+    True
+    >>> _quoted_as_a_whole('"Well, no"\n"So it is"\n', [["Well, no"], ["So it is"]])
+    False
+    """
+    lines = [line.strip() for line in LINE_END.split(text)[:-1] if line.strip()]
+    if len(records) < 2 or any(len(record) > 1 for record in records):
+        return False
+    if not all(line.startswith('"') and line.endswith('"') for line in lines):
+        return False
+    separator, inner, _ = _best_layout("\n".join(cell for (cell,) in records))
+    width = len(inner[0])
+    return separator != BLANK and width > 2 and all(len(record) == width for record in inner)
 
 
 def _quotes_are_text(text: str, *, whole: bool) -> bool:

@@ -53,7 +53,7 @@ from crowdassay.labels.report import (
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
-from crowdassay.labels.telling import check_repeats, whole_table
+from crowdassay.labels.telling import check_repeats, parts_note, whole_table
 from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size
@@ -148,7 +148,8 @@ def _spool_rows(
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
     n_labels, table = rows_read - sum(dropped.values()), partial(whole_table, [one.probe for one in sources])
     named = options.item_column is not None
-    notes[:0] = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
+    said = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
+    notes[:0] = [*parts_note([one.probe for one in sources], sources[0].columns), *said]
     if repeated.left_out:
         dropped["repeated judgement"] = repeated.left_out
     report = ImportReport(

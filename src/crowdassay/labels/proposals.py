@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.labels.columns import could_be_labels, could_be_worker, is_id
+from crowdassay.labels.contents import could_be_labels, could_hold, is_id, words_of
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
@@ -56,7 +55,7 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
 
 def proposed_worker(table: pa.Table) -> str | None:
     """Return who may have labelled, by the name of a column whose values come again, and the option; None if nobody."""
-    workers = [name for name in _people(table.column_names, {}) if could_be_worker(table.to_pylist(), name)]
+    workers = [name for name in _people(table.column_names, {}) if could_hold("worker", table.to_pylist(), name, {})]
     return f"if {shown(workers[0])} is who labelled, say {_option('worker', workers[0])}" if len(workers) == 1 else None
 
 
@@ -76,11 +75,7 @@ def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     ['pKey', 'subject', 'member_id']
     """
     free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
-    return [name for name in free if not PEOPLE.isdisjoint(_words(name)[:1])]
-
-
-def _words(name: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+    return [name for name in free if not PEOPLE.isdisjoint(words_of(name)[:1])]
 
 
 def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str, list[str], list[str]] | None:
@@ -91,7 +86,7 @@ def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str
     sets = next(filter(None, tries), [])
     if not sets and item and label and len({(row[item], row[worker]) for row in rows}) == len(rows):
         sets = [[item]]
-    for items in sorted(sets, key=lambda one: -sum(is_id(name) or "item" in _words(name) for name in one) / len(one)):
+    for items in sorted(sets, key=lambda one: -sum(is_id(name) or "item" in words_of(name) for name in one) / len(one)):
         free = [name for name in table.column_names if name not in {worker, *items}]
         labels = [label] if label else could_be_labels(rows, items, worker, free)
         if labels:

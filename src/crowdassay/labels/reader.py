@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, blank, float_text
-from crowdassay.labels.columns import check_given
+from crowdassay.labels.columns import check_given, maybe_workers
 from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
 from crowdassay.labels.formats.foreign import refuse_other
@@ -28,7 +28,7 @@ from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, f
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import telling_columns, told_by, whole_table
+from crowdassay.labels.telling import merging_part, parts_note, telling_columns, told_by, whole_table
 from crowdassay.labels.values import as_text, listed, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
@@ -264,6 +264,7 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     some = {role for table in tables for role in table.column_names} - set(shared)
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
+    notes += parts_note(probes, columns)
     return Import(columns={role: columns[role] for role in columns if role in shared}, notes=tuple(notes), **shared_columns)
 
 
@@ -352,8 +353,12 @@ def _is_empty(column: ArrowColumn) -> bool:
 
 def _items_said(table: pa.Table) -> list[str]:
     """Return a sentence on the columns that tell items apart, where a worker and a label are known."""
-    worker, label = (next(iter(ROLES[role].best(table.column_names)), None) for role in ("worker", "label"))
+    names = table.column_names
+    worker, label = (next(iter(ROLES[role].best(names)), None) for role in ("worker", "label"))
+    worker = worker or next(iter(maybe_workers(names)), None)
     telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
+    parts = [merging_part(table, one, str(worker)) for one in telling]
+    telling = [one if part is None else [*one, part] for one, part in zip(telling, parts, strict=True)]
     return [told_by(telling).strip()] if telling else []
 
 

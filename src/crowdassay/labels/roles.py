@@ -95,7 +95,8 @@ _LABELS = (
     "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
     "category", "verdict", "labels",
 )  # fmt: skip
-_LATE_LABELS = ("score", "grade", "preference", "intent")
+_LATE_LABELS = ("score", "grade", "preference", "intent", "value", "val")
+RATINGS = ("rating", "score", "grade", "value", "val")  # of which each may be the answer where the label column holds texts
 KINDS_OF_ITEMS = (
     "category",
     "type",
@@ -133,7 +134,7 @@ _DECLARED = (
         (*(f"{word}id" for word in _JUDGED), "prompt", "conversation", "text", "id", "tweet", "utterance",
          "stimulus", *SUBJECTS),
     ),
-    Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("judgemodel", "model", "llm")),
+    Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("judgemodel", "model", "llm", "agent")),
     Role("label", "--label-column", _LABELS, late_words=_LATE_LABELS, kind="class"),
     Role(
         "truth", None, ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABELS),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, islice
 
@@ -11,14 +12,14 @@ import pyarrow as pa
 from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.columns import is_position
+from crowdassay.labels.contents import is_id, is_position, last_word
 from crowdassay.labels.delimited import BATCH
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import parquet_file
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.values import shown, shown_file, text_of
+from crowdassay.labels.values import number_of, shown, shown_file, text_of
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
 
@@ -28,6 +29,12 @@ MOST_TRIED, MOST_TRIED_FREELY = 30, 12  # columns that are tried together with o
 SETS_LISTED = 3
 FIRST_TRIED = 4096  # rows in which most columns that tell no items show it
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
+FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
+REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
+PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus"})  # each of which may number its own items
+# What with "id" tells labels or rows, whose item another column names.
+OF_ROWS = (*ROLES["label"].words, "row", "line", "assignment", "submission", "session", "result", "entry", "log", "attempt")
+MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
 
 WholeTable = Callable[[], pa.Table]
 
@@ -37,6 +44,7 @@ def check_repeats(
 ) -> list[str]:
     """Stop where a guessed item makes most labels repeats: rows of different items would be merged, and nobody would see it.
 
+    Where fewer are, though not hardly any, that is in doubt if a single column that is called like an id or an item makes none.
     Where just half are repeats, as with two turns of each question, that is in doubt, and stops if other columns make every
     label the only one of its worker on its item. Where no other column could tell them,
     nothing was guessed, and a note is returned.
@@ -53,7 +61,10 @@ def check_repeats(
     named : bool
         Whether the user named the item: then everything is noted.
     """
-    if 2 * repeats < n_labels or not repeats or table is None:
+    if not repeats or table is None or REPEATS_ASKED * repeats < n_labels or (named and 2 * repeats < n_labels):
+        return []
+    if 2 * repeats < n_labels:
+        _ask_for_finer(repeats, n_labels, columns, table())
         return []
     rows, (guessed, worker, label) = table(), (columns[role] for role in ITEM_WORKER_LABEL)
     telling = (
@@ -63,6 +74,8 @@ def check_repeats(
     )
     if not telling and 2 * repeats == n_labels:
         return []
+    if not telling and not named:
+        telling = [[name] for name in finer_items(rows, columns)]
     half = "half" if 2 * repeats == n_labels else "more than half"
     if named:
         return [f"{many_repeats(guessed, half)}{told_by(telling)}"]
@@ -78,6 +91,105 @@ def check_repeats(
     told = f"{joined([shown(name) for name in telling[0]])}{' together' if len(telling[0]) > 1 else ''}"
     ways = " or ".join(f"--item-column {shown_file(join_names(one))}" for one in telling)
     raise ColumnError(f"{start}; told by {told}, none does: say {ways}. {again}")
+
+
+def _ask_for_finer(repeats: int, n_labels: int, columns: Mapping[str, str], rows: pa.Table) -> None:
+    """Raise `ColumnError` where some labels repeat a worker and an item, and a finer column names items so that none does."""
+    if not (finer := finer_items(rows, columns)):
+        return
+    guessed, ways = columns["item"], " or ".join(f"--item-column {shown_file(name)}" for name in finer)
+    raise ColumnError(
+        f"If items are told by {shown(guessed)}, {repeats:,} of {n_labels:,} labels repeat a worker and an item; told by "
+        f"{' or '.join(map(shown, finer))}, none does: say {ways}. If workers did label items again, say --item-column "
+        f"{shown_file(guessed)}."
+    )
+
+
+def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
+    """Return the columns called like ids, files or items that part the guessed items further, so that none comes twice.
+
+    A number that counts rows is none, whether it does so for every worker or for all; nor is the id of a label or a row.
+
+    >>> rows = [{"clip": n // 2, "event_id": f"e{n}", "trial_id": n, "vote_id": f"v{n}", "who": 1, "x": 0} for n in range(4)]
+    >>> finer_items(pa.Table.from_pylist(rows), {"item": "clip", "worker": "who", "label": "x"})
+    ['event_id']
+    """
+    needed = [columns.get(role) for role in ("item", "worker")]
+    item, who = (_codes(table[name]) if name in table.column_names else None for name in needed)
+    if item is None or who is None:
+        return []
+    found = []
+    for name in table.column_names:
+        if name in columns.values() or not _names_items(name, table[name]) or (codes := _codes(table[name])) is None:
+            continue
+        n_values, every = int(codes.max()) + 1, int(codes.max()) + 1 == len(codes)
+        finer = _n_pairs(codes, item) == n_values > int(item.max()) + 1 and _n_pairs(codes, who) == len(codes)
+        if finer and not (every and (plain_name(name) == "id" or _are_numbers(table[name]))):
+            found.append((every, name))
+    return [name for _, name in sorted(found, key=lambda one: one[0])][:SETS_LISTED]
+
+
+def _names_items(name: str, column: ArrowColumn) -> bool:
+    """Return whether a column is called like an item, an id or a file, or holds names of files."""
+    plain = plain_name(name)
+    if plain.removesuffix("id").endswith(OF_ROWS) or ROLES["worker"].is_named(name):
+        return False
+    if is_id(name) or ROLES["item"].is_named(name) or plain.endswith(NAMING_ENDS[1:]):
+        return True
+    return all(FILE_NAME.fullmatch(str(cell)) for cell in column.slice(0, FIRST_TRIED).to_pylist())
+
+
+def _are_numbers(column: ArrowColumn) -> bool:
+    return all(number_of(str(cell)) is not None for cell in column.slice(0, FIRST_TRIED).to_pylist())
+
+
+def _n_pairs(one: IntArray, other: IntArray) -> int:
+    return len(np.unique(one * (int(other.max()) + 1) + other))
+
+
+def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]:
+    """Return a note where an item's name comes with several datasets, splits or batches, each of which may number its own."""
+    named = [columns.get(role, "") for role in ("item", "worker")]
+    shared = set.intersection(*(file.keys for file in probes))
+    parts = [name for name in sorted(shared) if last_word(name) in PART_WORDS and name not in columns.values()]
+    if not parts or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
+        return []
+    table = pa.concat_tables(
+        [open_columns(file, [*named, *parts], named).read() for file in probes], promote_options="permissive"
+    )
+    if (part := merging_part(table, named[:1], named[1])) is None:
+        return []
+    return [
+        f"Rows of one {shown(named[0])} are of several {shown(part)}; if each numbers items of its own, say --item-column "
+        f"{shown_file(join_names([named[0], part]))}."
+    ]
+
+
+def merging_part(table: pa.Table, items: Sequence[str], worker: str) -> str | None:
+    """Return the column of datasets, splits or batches that parts several items, each part labelled by several; else None.
+
+    >>> rows = [{"set": s, "n": n, "who": w} for s in "ab" for n in range(3) for w in (f"{s}1", f"{s}2")]
+    >>> merging_part(pa.Table.from_pylist(rows), ["n"], "who")
+    'set'
+    """
+    coded = [_codes(table[name]) for name in (*items, worker)]
+    item = np.zeros(table.num_rows, np.int64)
+    for codes in coded[:-1]:
+        if codes is None:
+            return None
+        item = np.unique(item * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+    who = coded[-1]
+    for name in table.column_names:
+        if last_word(name) not in PART_WORDS or name in items or who is None or (part := _codes(table[name])) is None:
+            continue
+        groups, group = np.unique(item * (int(part.max()) + 1) + part, return_inverse=True)
+        n_parts = np.bincount(groups // (int(part.max()) + 1))
+        split = n_parts[groups // (int(part.max()) + 1)] > 1
+        workers = np.bincount(np.unique(group * (int(who.max()) + 1) + who) // (int(who.max()) + 1))
+        several, n_items = int((n_parts > 1).sum()), int((n_parts > 0).sum())
+        if several > 1 and REPEATS_ASKED * several >= n_items and 2 * (workers[split] > 1).sum() >= split.sum():
+            return name
+    return None
 
 
 def many_repeats(item: str, half: str = "more than half") -> str:

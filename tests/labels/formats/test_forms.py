@@ -164,3 +164,23 @@ def test_ids_that_a_form_sends_back_are_no_questions_and_short_rows_are_counted_
     labels = read_labels(paths)
     assert labels.report.question == "tone"
     assert labels.report.notes[0].endswith("(6 rows); what they lack is empty.")
+
+
+VOTES = [{"votes": {"luna": "ab"[n % 2], "sol": "a"}, "at": f"1{n}.5", "kind": "x"} for n in range(4)]
+
+
+def test_objects_without_an_id_are_items_by_their_place(tmp_path):
+    path = write(tmp_path / "a.jsonl", json_lines(VOTES))
+    labels = read_labels(path, format="nested")
+    assert (labels.items.to_pylist(), labels.n_labels) == (["0", "1", "2", "3"], 8)
+    said = "Items are numbered by row, from 0. 'at' is different in every row and may be named with --item-column."
+    assert said in labels.report.notes
+    assert read_labels(path, format="nested", item_column="at").items.to_pylist() == ["10.5", "11.5", "12.5", "13.5"]
+
+
+def test_objects_whose_id_comes_again_or_that_are_in_several_files_are_not_numbered(tmp_path):
+    again = write(tmp_path / "again.jsonl", json_lines({**vote, "task_id": n // 2} for n, vote in enumerate(VOTES)))
+    one, two = (write(tmp_path / f"{name}.jsonl", json_lines(VOTES)) for name in ("one", "two"))
+    for given in (again, [one, two]):
+        with pytest.raises(ColumnError, match="tells items apart; name one with `item_column`"):
+            read_labels(given, format="nested")

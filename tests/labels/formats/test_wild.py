@@ -584,6 +584,15 @@ def test_spans_and_tokens_are_refused_by_name_with_what_to_give_instead(tmp_path
         read_labels(path)
 
 
+def test_names_that_begin_like_tags_are_no_tags_of_tokens(tmp_path):
+    rows = [[worker, text, model, str(n % 2)] for text in "xy" for n, worker in enumerate("uvw") for model in ("E-t5-base",)]
+    path = write(tmp_path / "a.csv", csv_text(["annotator", "text", "system", "label"], [*rows, *rows]))
+    assert read_labels(path).class_names == ("0", "1")
+    tokens = write(tmp_path / "b.tsv", "EU\tS-ORG\nin\tO\nNew\tB-LOC\nYork\tE-LOC\n")
+    with pytest.raises(DataError, match="tokens with tags such as 'S-ORG'"):
+        read_labels(tokens)
+
+
 def test_tags_and_times_that_workers_gave_an_item_each_are_labels(tmp_path):
     tokens = write(tmp_path / "a.csv", "token_id,item,worker,label\n1,EU,u,B-ORG\n1,EU,v,O\n2,says,u,O\n2,says,v,O\n")
     assert read_labels(tokens).class_names == ("B-ORG", "O")

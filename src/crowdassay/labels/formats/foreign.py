@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from crowdassay.errors import DataError
 from crowdassay.labels.delimited import first_rows
@@ -22,6 +24,7 @@ FOR_DOCUMENTS = f"{MARKS_PARTS}. For document labels, write {PLAIN_TABLE}"
 QUALTRICS_JSON = "an export of Qualtrics as JSON", f"export it as CSV, and write the answers as {PLAIN_TABLE}"
 SURVEY_MARKS = (Mark("ResponseId", "StartDate"), Mark("Response ID", "Start Date"))
 TAG = re.compile(r"[BIESLU]-[A-Za-z][\w-]*")  # what a token is tagged with: the beginning, the inside or the end of a name
+SURE_TAG = ("B-", "I-")  # without which the other letters begin names of other things, such as E-t5-base
 TOKENS_LOOKED_AT = 200  # rows
 SPAN_COLUMNS = tuple(
     (form.format(first), form.format(last))
@@ -72,17 +75,31 @@ def _parts_of_texts(probe: Probe) -> tuple[str, str] | None:
         judged = {(str(row.get(found[0][0])), str(row.get(found[1][0]))) for row in rows}
         if len(judged) == len(rows):
             return None  # one label by each worker on each token or part, which is an item
-    tagged = [name for name in probe.header if TAG.fullmatch(name) or name == "-DOCSTART-"]
-    tagged += [
-        cell for row in rows[:TOKENS_LOOKED_AT] for cell in row.values() if isinstance(cell, str) and TAG.fullmatch(cell)
-    ]
-    if tagged:
-        return f"a table of tokens with tags such as {shown(tagged[0])} (CoNLL)", FOR_DOCUMENTS
+    if (tag := _tag(probe.header, rows[:TOKENS_LOOKED_AT])) is not None:
+        return f"a table of tokens with tags such as {shown(tag)} (CoNLL)", FOR_DOCUMENTS
     for first, last in SPAN_COLUMNS:
         names = [next((name for name in probe.keys if plain_name(name) == one), None) for one in (first, last)]
         spans = [[str(row.get(name, "")) for name in names if name] for row in rows if all(names)]
         if spans and all(ends[0].isdecimal() and ends[1].isdecimal() and int(ends[0]) <= int(ends[1]) for ends in spans):
             return f"a table of spans, each from {shown(names[0])} to {shown(names[1])} of a text", FOR_DOCUMENTS
+    return None
+
+
+def _tag(header: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return a tag of tokens, from a column that holds tags of beginnings or insides; the first line may be tokens as well.
+
+    >>> _tag(["text", "by"], [{"text": "a frog", "by": "E-t5-base"}])
+    >>> _tag(["EU", "S-ORG"], [{"EU": "in", "S-ORG": "O"}, {"EU": "New", "S-ORG": "B-LOC"}])
+    'S-ORG'
+    """
+    if "-DOCSTART-" in header:
+        return "-DOCSTART-"
+    names = list(dict.fromkeys([*header, *(name for row in rows for name in row)]))
+    for name in names:
+        cells = [name if name in header else None, *(row.get(name) for row in rows)]
+        tags = [cell for cell in cells if isinstance(cell, str) and TAG.fullmatch(cell)]
+        if any(tag.startswith(SURE_TAG) for tag in tags):
+            return tags[0]
     return None
 
 

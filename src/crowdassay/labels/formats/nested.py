@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.contents import is_id
 from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, are_classes
+from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_ROWS, are_classes
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown
@@ -34,9 +35,11 @@ def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
     item = _item(pairs, wanted, probe)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (OUTER_KEY,))
-    rows = Annotations(item, where[0])
-    for key, record in pairs:
-        name = key if item == OUTER_KEY else record.get(item)
+    rows = Annotations(item or "row", where[0])
+    if item is None:
+        rows.note(f"{NUMBERED_ROWS}{_may_name(pairs)}")
+    for number, (key, record) in enumerate(pairs):
+        name = str(number) if item is None else key if item == OUTER_KEY else record.get(item)
         rows.add_text(name, record.get("text"))
         for worker, answers in _judgements(record, wanted.question, told=told):
             rows.add(name, worker, answers)
@@ -167,7 +170,8 @@ def _parts(value: Any) -> list[Any]:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else as_list(value)
 
 
-def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, probe: Probe) -> str:
+def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, probe: Probe) -> str | None:
+    """Return the key that names the item; None where nothing is called like one, so that every object is an item."""
     keys = list(dict.fromkeys(key for _, record in pairs for key in record))
     if wanted.item_column is not None:
         if wanted.item_column not in keys and wanted.item_column != OUTER_KEY:
@@ -176,12 +180,32 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
     if pairs and pairs[0][0] is not None:
         return OUTER_KEY
     # Every object is an item of its own, so that only what is different in all of them can tell items.
-    single = {key: {cell for _, one in pairs if not isinstance(cell := one.get(key), dict | list)} for key in keys}
-    every = [key for key, values in single.items() if len(values - {None}) == len(pairs)]
+    every = _different(pairs)
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or ROLES["item"].best(every):
         return named[0]
-    raise ColumnError(f"Nothing among the keys {listed(keys)} of {probe.shown} tells items apart; name one with --item-column.")
+    if not probe.alone or ROLES["item"].best(keys) or any(map(is_id, keys)):  # which come again, or in another file
+        raise ColumnError(
+            f"Nothing among the keys {listed(keys)} of {probe.shown} tells items apart; name one with --item-column."
+        )
+    return None
+
+
+def _different(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
+    """Return the keys whose values are different in every object."""
+    keys = list(dict.fromkeys(key for _, record in pairs for key in record))
+    single = {key: {cell for _, one in pairs if not isinstance(cell := one.get(key), dict | list)} for key in keys}
+    return [key for key, values in single.items() if len(values - {None}) == len(pairs)]
+
+
+def _may_name(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> str:
+    """Return, after a blank, which keys may name items as well, nothing where none does."""
+    every = _different(pairs)
+    if not every:
+        return ""
+    return (
+        f" {listed(every, 3)} {'is' if len(every) == 1 else 'are'} different in every row and may be named with --item-column."
+    )
 
 
 def recognise_pairs(probe: Probe) -> bool:

@@ -26,6 +26,7 @@ from crowdassay.labels.formats.record import Import, facts_table, gold_table, te
 from crowdassay.labels.formats.wide_columns import (
     INDEX_NAMES,
     MOST_HEADLESS_CLASSES,
+    NUMBERED_ROWS,
     are_classes,
     choose_item,
     choose_workers,
@@ -179,7 +180,7 @@ def wide_texts(
     """Return a table of the texts that a file holds, a column for each worker; items without names are numbered."""
     labels = [_labels(column if isinstance(column, pa.Array) else text_column(column, source)) for column in columns]
     if items is None:
-        items, notes = [str(n) for n in range(len(labels[0]))], (*notes, "Items are numbered by row, from 0.")
+        items, notes = [str(n) for n in range(len(labels[0]))], (*notes, NUMBERED_ROWS)
     names = {"item": name, "worker": "column", "label": "cell"}
     return Wide(text_column(items, source), text_column(workers, source).to_pylist(), labels, names, tuple(notes))
 

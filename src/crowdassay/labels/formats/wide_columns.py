@@ -15,7 +15,8 @@ import numpy as np
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
-from crowdassay.labels.columns import LABEL_LENGTH, check_given, matching_columns
+from crowdassay.labels.columns import check_given, matching_columns
+from crowdassay.labels.contents import LABEL_LENGTH, is_id, is_known, is_made, words_of
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
@@ -25,13 +26,7 @@ NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
 INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
     word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
 }
-# Columns beside the workers' own: what is known or was made of their labels.
-MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
-KNOWN_COLUMN = re.compile(
-    rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|{MADE_COLUMN.pattern})", re.IGNORECASE
-)
-MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate"})  # in names such as label_annot_maj
-KNOWN_WORDS = frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated"}) | MADE_WORDS
+NUMBERED_ROWS = "Items are numbered by row, from 0."
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
@@ -135,7 +130,7 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
 
 def _asking(said: str, names: Sequence[str]) -> str | None:
     """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not."""
-    words = list(map(_words, names))
+    words = list(map(words_of, names))
     shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
     rest = [[word for word in own if word not in shared] for own in words]
     if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
@@ -212,29 +207,6 @@ def _most_of_others(counts: Sequence[tuple[str, int]], cell: str) -> str | None:
     return top[0][1] if top and top[0][0] > max((n for n, _ in top[1:]), default=0) else None
 
 
-def _knows(name: str) -> bool:
-    """Return whether a column is called after what is known or agreed on, and not after who said it.
-
-    >>> [_knows(name) for name in ("gold", "label_gold", "humanAnnotation_majorityLabel", "label_1", "Maja")]
-    [True, True, True, False, False]
-    """
-    return bool(KNOWN_COLUMN.match(name)) or not KNOWN_WORDS.isdisjoint(_words(name))
-
-
-def _is_made(name: str) -> bool:
-    """Return whether a column is called after labels that were put together."""
-    return bool(MADE_COLUMN.match(name)) or not MADE_WORDS.isdisjoint(_words(name))
-
-
-def _words(name: str) -> list[str]:
-    """Return the words of a name, small.
-
-    >>> _words("human_baseTone2")
-    ['human', 'base', 'tone']
-    """
-    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
-
-
 def choose_workers(
     names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions, source: str, item: int | None = None
 ) -> tuple[list[int], list[int], int | None]:
@@ -262,7 +234,7 @@ def choose_workers(
     if not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers)):
         return workers[:-1], [n for n in free if n not in workers[:-1]], workers[-1]
     left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
-    known = [n for n in left if _knows(names[n]) and not _is_made(names[n]) and classes.issuperset(cells[n])]
+    known = [n for n in left if is_known(names[n]) and not is_made(names[n]) and classes.issuperset(cells[n])]
     return workers, left, known[0] if len(known) == 1 else None
 
 
@@ -304,7 +276,7 @@ def _workers(
     numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
     if len(numbered) > 1:
         return numbered, [], free, cells
-    rest = [n for n in free if not _knows(names[n])]
+    rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
     held = Counter(cell for n in rest for cell in set(columns[n]))
     rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:

@@ -1,0 +1,177 @@
+"""What columns are called and what they hold: which may be items, which labels, which ids, kinds or places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, KINDS_OF_ITEMS, POSITIONS, ROLES, plain_name
+
+MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
+MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
+LABEL_LENGTH = 60  # characters that names and labels have on average at most
+YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
+COUNT_WORDS = frozenset({"n", "num", "number", "count", "counts"})
+ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
+# Columns beside the workers' own: what is known or was made of their labels.
+MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
+KNOWN_COLUMN = re.compile(
+    rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|{MADE_COLUMN.pattern})", re.IGNORECASE
+)
+MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate"})  # in names such as label_annot_maj
+KNOWN_WORDS = frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated"}) | MADE_WORDS
+
+
+def is_kind(name: str) -> bool:
+    """Return whether a column may tell what an item is about.
+
+    >>> is_kind("scenario_type"), is_kind("label")
+    (True, False)
+    """
+    return plain_name(name).endswith(KINDS_OF_ITEMS)
+
+
+def is_id(name: str) -> bool:
+    """Return whether a column is called an id, by a word of its own or by what it is the id of.
+
+    >>> is_id("meme_id"), is_id("rowId"), is_id("userid"), is_id("is_valid"), is_id("paid")
+    (True, True, True, False, False)
+    """
+    plain = plain_name(name)
+    known = any(plain.removesuffix("id") in ROLES[role].words or plain in ROLES[role].spellings for role in ITEM_WORKER_LABEL)
+    return plain.endswith("id") and (known or ID_WORD.search(name) is not None)
+
+
+def is_position(name: str) -> bool:
+    """Return whether a column tells where an item was shown, which may be shuffled for every worker.
+
+    >>> is_position("display_order"), is_position("turn")
+    (True, False)
+    """
+    return last_word(name) in POSITIONS
+
+
+def is_rank(name: str) -> bool:
+    """Return whether a column may be a position, or an answer: the place that a worker gave the item."""
+    return last_word(name) == "rank"
+
+
+def is_count(name: str) -> bool:
+    """Return whether a column is called after how many things there are.
+
+    >>> [is_count(name) for name in ("n_raters", "numVotes", "vote_count", "n", "country")]
+    [True, True, True, False, False]
+    """
+    words = words_of(name)
+    return len(words) > 1 and (words[0] in COUNT_WORDS or words[-1] in COUNT_WORDS)
+
+
+def is_called_label(name: str) -> bool:
+    """Return whether a column's last word is one of labels, and no other says that they are known or were made.
+
+    >>> [is_called_label(name) for name in ("overall_score", "human rating", "gold_label", "labels_file")]
+    [True, True, False, False]
+    """
+    words = words_of(name)
+    return len(words) > 1 and words[-1] in ROLES["label"].spellings and not (is_known(name) or is_count(name))
+
+
+def last_word(name: str) -> str:
+    """Return the last word of a column's name, small."""
+    return re.split(r"[\s_\-]+", name.casefold())[-1]
+
+
+def could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
+    """Return whether values may play a role: a label has few, a worker comes again, an item does not for a worker."""
+    given = [(row, value) for row in rows if (value := cell_text(row.get(name))) is not None]
+    different = {value for _, value in given}
+    if not given:
+        return False
+    if role == "item":
+        whose = {(id_of(row.get(chosen.get("worker", name))), value) for row, value in given}
+        return 2 * len(whose) > len(given) if "worker" in chosen else MOST_WORKERS_GUESSED * len(different) >= len(given)
+    if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
+        return False
+    if role == "label":
+        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or is_id(name)
+        return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
+    return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
+
+
+def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str], *, once: bool = True) -> list[str]:
+    """List the columns whose names end in "id" and that may tell items: workers share their values, and have each ``once``.
+
+    >>> rows = [{"who": n % 2, "meme_id": n // 2, "row_id": n, "batch_id": 1} for n in range(6)]
+    >>> could_be_items(rows, "who", ["meme_id", "row_id", "batch_id"])
+    ['meme_id']
+    """
+    shared = []
+    for name in names:
+        pairs = {(id_of(row.get(name)), id_of(row.get(worker))) for row in rows}
+        named = plain_name(name).endswith("id") if once else is_id(name)
+        is_shared = named and len(pairs) > len({value for value, _ in pairs})
+        if is_shared and (len(pairs) == len(rows) or not once):
+            shared.append(name)
+    return shared
+
+
+def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns that may hold labels: their few values differ within items, and within workers.
+
+    What an item shows is the same in all of its rows, and what is known of a worker in all of the worker's.
+
+    >>> rows = [{"i": n // 2, "w": n % 2, "text": n // 2, "age": n % 2, "tone": n % 3 > 0, "row": n} for n in range(8)]
+    >>> could_be_labels(rows, ["i"], "w", ["text", "age", "tone", "row"])
+    ['tone']
+    """
+    candidates = []
+    for name in names:
+        if is_id(name) or (is_position(name) and not is_rank(name)):
+            continue
+        given = [(row, value) for row in rows if (value := cell_text(row.get(name))) is not None]
+        cells = [(key_of(row, items), id_of(row.get(worker)), value) for row, value in given]
+        few = len({value for *_, value in cells}) <= min(MOST_GUESSED_CLASSES, len(cells) / 2)
+        within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
+        if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
+            candidates.append(name)
+    answers = [name for name in candidates if not is_rank(name)] or candidates
+    return [name for name in answers if not is_kind(name)] or answers
+
+
+def cell_text(value: object) -> str | None:
+    """Return what a cell holds as text; None where it holds nothing, or several values."""
+    return None if value is None or isinstance(value, list | dict) or not str(value).strip() else str(value)
+
+
+def id_of(value: object) -> object:
+    """Return a value that can be told from others, whatever JSON holds where an id belongs."""
+    return str(value) if isinstance(value, list | dict) else value
+
+
+def key_of(row: Mapping[str, Any], names: Sequence[str]) -> tuple[object, ...]:
+    """Return what a row holds in the columns that make the item."""
+    return tuple(id_of(row.get(name)) for name in names)
+
+
+def is_known(name: str) -> bool:
+    """Return whether a column is called after what is known or agreed on, and not after who said it.
+
+    >>> [is_known(name) for name in ("gold", "label_gold", "humanAnnotation_majorityLabel", "label_1", "Maja")]
+    [True, True, True, False, False]
+    """
+    return bool(KNOWN_COLUMN.match(name)) or not KNOWN_WORDS.isdisjoint(words_of(name))
+
+
+def is_made(name: str) -> bool:
+    """Return whether a column is called after labels that were put together."""
+    return bool(MADE_COLUMN.match(name)) or not MADE_WORDS.isdisjoint(words_of(name))
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name, small.
+
+    >>> words_of("human_baseTone2")
+    ['human', 'base', 'tone']
+    """
+    return re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
