@@ -362,3 +362,18 @@ def test_a_column_that_was_named_is_kept_where_the_others_are_proposed(tmp_path)
     path.write_text("\n".join(["who,clip,tone,mood,secs", *(f"{a},{b},{c},{c % 2},{d}" for a, b, c, d in JUDGED)]) + "\n")
     with pytest.raises(ColumnError, match="`item_column` 'clip' `worker_column` 'who', and choose one of 'tone', 'mood' with"):
         read_files([path], ReadOptions.of({"worker_column": "who"}))
+
+
+def test_an_id_that_numbers_the_rows_is_doubted_where_workers_share_texts(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("id,voter,proposal,label\n" + "".join(f"{n},v{n % 3},p-{n // 3},{n % 2}\n" for n in range(12)))
+    with pytest.raises(ColumnError, match="'id' is different in every row, .*; if 'proposal' tells items apart"):
+        read_files([path], ReadOptions())
+    assert read_files([path], ReadOptions.of({"item_column": "id"})).n_items == 12
+
+
+def test_a_column_that_was_named_for_one_role_is_said_only_where_it_is_called_after_another(tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_text("subject,tone\n" + "".join(f"s{n % 2},{n % 3}\n" for n in range(6)))
+    with pytest.raises(ColumnError, match="No item or label column found among 'subject', 'tone'"):
+        read_files([path], ReadOptions.of({"worker_column": "subject"}))

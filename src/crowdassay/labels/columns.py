@@ -18,6 +18,7 @@ from crowdassay.labels.contents import (
     cell_text,
     could_be_items,
     could_be_labels,
+    could_be_texts,
     could_hold,
     id_of,
     is_called_label,
@@ -305,10 +306,11 @@ def _has_raters(names: Sequence[str], beside: Sequence[str]) -> bool:
 
 
 def _refuse_row_numbers(sample: Sample, item: str, worker: str, names: Sequence[str]) -> None:
-    """Raise `ColumnError` where the column `id` numbers the rows, and another id is what several workers share."""
+    """Raise `ColumnError` where the column `id` numbers the rows, and several workers share what another id or text tells."""
     rows = sample()
     others = [name for name in names if name not in {item, worker}]
     shared = could_be_items(rows, worker, others) or could_be_items(rows, worker, others, once=False)
+    shared = shared or could_be_texts(rows, worker, others)
     if shared and len(rows) > 1 and len({id_of(row.get(item)) for row in rows}) == len(rows):
         raise ColumnError(
             f"The column {shown(item)} is different in every row, so that no item would have two labels; if {listed(shared)} "
@@ -346,7 +348,7 @@ def _not_found(
         )
     role = missing[0]
     for other in wanted:
-        if given.get(other.name) is not None and plain_name(chosen[other.name]) in role.spellings:
+        if given.get(other.name) is not None and role.is_named(chosen[other.name]):
             return ColumnError(
                 f"The column {shown(chosen[other.name])} was named by {other.option}; {role.option or role.name} needs "
                 "another.",

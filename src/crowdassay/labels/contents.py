@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, KINDS_OF_ITEMS, POSITIONS, ROLES, plain_name
+from crowdassay.labels.values import number_of
 
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
 MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
@@ -114,6 +115,24 @@ def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequen
         if is_shared and (len(pairs) == len(rows) or not once):
             shared.append(name)
     return shared
+
+
+def could_be_texts(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns of texts that may tell items: workers share some, have each once, and there are many of them.
+
+    >>> rows = [{"who": n % 2, "text": f"t{n // 2}", "n": n // 2, "tone": "ab"[n % 2]} for n in range(12)]
+    >>> could_be_texts(rows, "who", ["text", "n", "tone"])
+    ['text']
+    """
+    found = []
+    for name in names:
+        texts = [cell_text(row.get(name)) for row in rows]
+        whose = {(text, id_of(row.get(worker))) for text, row in zip(texts, rows, strict=True)}
+        many = len(rows) <= MOST_WORKERS_GUESSED * len(set(texts)) < MOST_WORKERS_GUESSED * len(rows)
+        known = None in texts or is_kind(name) or any(ROLES[role].is_named(name) for role in ("time", "duration"))
+        if many and not known and len(whose) == len(rows) and any(number_of(text or "") is None for text in texts):
+            found.append(name)
+    return found
 
 
 def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], worker: str, names: Sequence[str]) -> list[str]:
