@@ -367,7 +367,7 @@ def test_a_column_that_was_named_is_kept_where_the_others_are_proposed(tmp_path)
 def test_an_id_that_numbers_the_rows_is_doubted_where_workers_share_texts(tmp_path):
     path = tmp_path / "votes.csv"
     path.write_text("id,voter,proposal,label\n" + "".join(f"{n},v{n % 3},p-{n // 3},{n % 2}\n" for n in range(12)))
-    with pytest.raises(ColumnError, match="'id' is different in every row, .*; if 'proposal' tells items apart"):
+    with pytest.raises(ColumnError, match=r"'id' is different in every row, .*; if 'proposal' tells items apart"):
         read_files([path], ReadOptions())
     assert read_files([path], ReadOptions.of({"item_column": "id"})).n_items == 12
 
