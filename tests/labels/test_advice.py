@@ -377,3 +377,12 @@ def test_a_column_that_was_named_for_one_role_is_said_only_where_it_is_called_af
     path.write_text("subject,tone\n" + "".join(f"s{n % 2},{n % 3}\n" for n in range(6)))
     with pytest.raises(ColumnError, match="No item or label column found among 'subject', 'tone'"):
         read_files([path], ReadOptions.of({"worker_column": "subject"}))
+
+
+def test_a_kind_is_no_label_where_the_answers_are_objects(tmp_path):
+    path = tmp_path / "stories.csv"
+    rows = [f'{n // 2},u{n % 2},{"ab"[n % 3 == 0]},"{{""clarity"": {n % 2}}}"' for n in range(12)]
+    path.write_text("\n".join(["item,user,category,fields", *rows]) + "\n")
+    with pytest.raises(ColumnError, match="'category' may be a kind of item, and 'fields' holds objects"):
+        read_files([path], ReadOptions())
+    assert read_files([path], ReadOptions.of({"label_column": "category"})).n_labels == 12

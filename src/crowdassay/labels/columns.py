@@ -284,6 +284,11 @@ def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
     Whether workers contradict each other in those nobody can see: so they must be called like labels, or hold yes and no.
     """
     label = chosen["label"]
+    if packed := [name for name in _free(names, chosen) if _holds_objects(name, rows)]:
+        raise ColumnError(
+            f"The column {shown(label)} may be a kind of item, and {listed(packed)} holds objects (JSON) in which the answers "
+            f"may be; give each answer a column of its own, or say --label-column {shown_file(label)} if that is the label."
+        )
     held = Counter(key_of(row, _items(chosen)) for row in rows if cell_text(row.get(label)) is not None)
     if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
         return
@@ -293,6 +298,12 @@ def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
             f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
             f"the label: choose one with --label-column, or {shown(label)} if it is."
         )
+
+
+def _holds_objects(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the cells of a column are objects, or their texts."""
+    cells = [cell for row in rows if (cell := row.get(name))]
+    return bool(cells) and all(isinstance(cell, dict) or str(cell).startswith('{"') for cell in cells)
 
 
 def _is_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
