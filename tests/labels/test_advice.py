@@ -221,6 +221,30 @@ def test_an_id_is_neither_a_question_nor_a_worker(tmp_path):
     assert "'art_id', " not in said.split(";", 1)[1]
 
 
+SIDES = [("x", "y"), ("y", "x"), ("z", "x"), ("y", "z"), ("x", "z"), ("z", "y")] * 2
+
+
+@pytest.mark.parametrize("names", [("left_model", "right_model"), ("shown_a", "shown_b"), ("model_a", "model_b")])
+@pytest.mark.parametrize(
+    "answers", [["left", "right", "tie"] * 4, ["A", "B", "both bad"] * 4, [pair[n % 2] for n, pair in enumerate(SIDES)]]
+)
+def test_comparisons_whose_sides_change_are_ranked_not_combined(tmp_path, names, answers):
+    compared = dict(zip(names, zip(*SIDES, strict=True), strict=True))
+    said = told(tmp_path, {"item": [n // 2 for n in N], "rater": list("uv") * 6, **compared, "choice": answers})
+    assert f"'{names[0]}' and '{names[1]}' look like the two sides of comparisons and 'choice' says which one won" in said
+    assert "crowdassay rank reads; if these are classes all the same, say `label_column` 'choice'" in said
+    labels = read_labels(tmp_path / "answers_2024.csv", label_column="choice")
+    assert (labels.n_labels, labels.n_items) == (12, 6)
+    assert "which crowdassay rank reads" in told(tmp_path, {**compared, "overall_winner": answers})
+
+
+def test_texts_beside_each_other_and_a_preference_are_labels(tmp_path):
+    texts = {"response_a": [f"an answer to {n // 2}" for n in N], "response_b": [f"another for {n // 2}" for n in N]}
+    beside = {"item": [n // 2 for n in N], "rater": list("uv") * 6, **texts, "choice": list("ab") * 6}
+    pd.DataFrame(beside).to_csv(tmp_path / "a.csv", index=False)
+    assert read_labels(tmp_path / "a.csv").class_names == ("a", "b")
+
+
 GRADES = [
     {"sheet": s, "skil": k, "comments": f"well {(s + len(k)) % 2}", "participant_id": p, "grade": "ABC"[(s + p * len(k)) % 3]}
     for s in range(6)

@@ -10,8 +10,8 @@ import pytest
 
 from crowdassay import BradleyTerry
 from crowdassay.errors import ColumnError, DataError, ParameterError
+from crowdassay.labels.sides import BOTH_BAD
 from crowdassay.ranking.pairs import read_pairs
-from crowdassay.ranking.winners import BOTH_BAD
 
 
 def names(pairs):
@@ -372,3 +372,72 @@ def test_only_what_is_no_side_is_asked_for():
     table = pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["left", "skip"]})
     with pytest.raises(DataError, match=r"data row 2 .*if 'skip' is a code, say"):
         read_pairs(table)
+
+
+SHOWN = [("x", "y"), ("y", "x"), ("z", "x"), ("y", "z"), ("x", "z"), ("z", "y")]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("shown_a", "shown_b"),
+        ("left_model", "right_model"),
+        ("a_source", "b_source"),
+        ("system 1", "system 2"),
+        ("firstSystem", "secondSystem"),
+    ],
+)
+def test_sides_are_known_by_the_word_in_which_their_names_differ(left, right):
+    rows = [{left: a, right: b, "choice": "abt"[n % 3].replace("t", "tie")} for n, (a, b) in enumerate(SHOWN)]
+    pairs = read_pairs(rows)
+    assert names(pairs) == [(a, b, n % 3) for n, (a, b) in enumerate(SHOWN)]
+    assert (pairs.columns["left"], pairs.columns["right"]) == (left, right)
+
+
+def test_columns_that_hold_no_names_or_have_a_third_are_no_sides():
+    others = (
+        {"n_a": [1, 2, 3, 1, 2, 3], "n_b": [2, 3, 1, 2, 3, 1]},  # numbers
+        {"rater_a": list("xyxyxy"), "rater_b": list("yxyxyx")},  # workers
+        {"mood_a": list("xyxyxy"), "mood_b": list("xyxyyx")},  # two answers, mostly the same
+        {"text_a": [f"a{n}" for n in range(6)], "text_b": [f"b{n}" for n in range(6)]},  # nothing in common
+        {"model_x1": list("xyzxyz"), "model_x2": list("yzxyzx"), "model_x3": list("zxyzxy")},
+    )
+    for columns in others:
+        table = pa.table({**columns, "winner": list("ababab")})
+        with pytest.raises(ColumnError, match="No left or right column found"):
+            read_pairs(table)
+
+
+def test_two_pairs_of_sides_are_asked_about():
+    rows = [{"shown_a": a, "shown_b": b, "from_1": b, "from_2": a, "winner": "a"} for a, b in SHOWN]
+    with pytest.raises(
+        ColumnError, match=r"'shown_a' and 'shown_b', or 'from_1' and 'from_2'.*name one pair with `left_column`"
+    ):
+        read_pairs(rows)
+    assert read_pairs(rows, left_column="shown_a", right_column="shown_b").n_pairs == 6
+
+
+def test_where_the_winner_is_empty_in_ties_the_column_that_says_so_is_taken():
+    picks = ["a", "b", "tie", "a", "b", "both bad"]
+    rows = [
+        {"left": a, "right": b, "pick": pick, "winner": {"a": a, "b": b}.get(pick)}
+        for (a, b), pick in zip(SHOWN, picks, strict=True)
+    ]
+    pairs = read_pairs(rows)
+    assert (pairs.columns["winner"], pairs.n_pairs, pairs.n_ties) == ("pick", 6, 2)
+    assert read_pairs(rows, winner_column="winner").n_pairs == 4
+    for row in rows:
+        row["remark"], row["pick"] = row["pick"], "sure" if row["winner"] else row["pick"]
+    rows[0]["remark"] = None
+    with pytest.raises(
+        ColumnError, match="'winner' is empty in rows in which 'pick', 'remark' says that there was a tie; name"
+    ):
+        read_pairs(rows)
+    for row in rows:
+        row["pick"], row["remark"] = "sure", "unclear"
+    assert read_pairs(rows).columns["winner"] == "winner"
+
+
+def test_a_winner_and_a_loser_need_no_sides():
+    rows = [{"winner": a, "loser": b, "from_a": b, "from_b": a} for a, b in SHOWN]
+    assert read_pairs(rows).columns["loser"] == "loser"

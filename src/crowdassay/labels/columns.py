@@ -26,6 +26,7 @@ from crowdassay.labels.contents import (
     is_id,
     is_kind,
     key_of,
+    words_of,
 )
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
@@ -39,6 +40,7 @@ from crowdassay.labels.roles import (
     plain_name,
     role_of,
 )
+from crowdassay.labels.sides import choose_sides, could_compare, fuller_winner, refuse_comparisons
 from crowdassay.labels.values import listed, number_of, shown, shown_file
 from crowdassay.read_options import join_names
 
@@ -80,9 +82,14 @@ def find_columns(
     """
     wanted = [role_of(role) for role in roles]
     chosen = _choose_by_name(names, wanted, given)
-    if sample is not None and "worker" in {role.name for role in wanted} and "worker" not in chosen:
+    needed = {role.name for role in wanted if role.required}
+    if sample is not None and "worker" in needed and "worker" not in chosen:
         _choose_workers(names, chosen, sample)
+    if sample is not None and {"left", "right"} <= needed:
+        _choose_compared(names, chosen, given, sample)
     missing = [role for role in wanted if role.required and role.name not in chosen]
+    if sample is not None and needed.issuperset(ITEM_WORKER_LABEL[::2]) and not given.get("label"):
+        _refuse_comparisons(names, chosen, sample)
     if sample is not None and "worker" in chosen:
         if plain_name(chosen.get("item", "")) == "id" and not given.get("item"):
             _refuse_row_numbers(sample, chosen["item"], chosen["worker"], names)
@@ -207,6 +214,23 @@ def _choose_workers(names: Sequence[str], chosen: dict[str, str], sample: Sample
 def maybe_workers(names: Sequence[str]) -> list[str]:
     """Return the columns that are called like workers, and like other things as well."""
     return [name for name in names if plain_name(name) in MAYBE_WORKERS]
+
+
+def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mapping[str, str | None], sample: Sample) -> None:
+    """Take the two sides of comparisons that are named alike, and of what may tell the winner the column without gaps."""
+    if not {"left", "right"} & chosen.keys() and (sides := choose_sides(_free(names, chosen), sample())) is not None:
+        chosen["left"], chosen["right"] = sides
+    if {"left", "right", "winner"} <= chosen.keys() and not given.get("winner"):
+        compared = [chosen["left"], chosen["right"]]
+        chosen["winner"] = fuller_winner(chosen["winner"], _free(names, chosen), sample(), compared)
+
+
+def _refuse_comparisons(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:
+    """Raise `ColumnError` where the label, or what may be one if no name tells it, says which of two sides won."""
+    label, winner = chosen.get("label", ""), ROLES["winner"]
+    others = [name for name in _free(names, chosen) if any(map(winner.is_named, words_of(name)))]
+    if could_compare(names):
+        refuse_comparisons(names, sample(), [label] if label and not is_kind(label) else others)
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:

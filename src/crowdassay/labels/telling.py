@@ -19,7 +19,7 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import parquet_file
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.values import number_of, shown, shown_file, text_of
+from crowdassay.labels.values import counted, number_of, shown, shown_file, text_of
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
 
@@ -99,7 +99,8 @@ def _ask_for_finer(repeats: int, n_labels: int, columns: Mapping[str, str], rows
         return
     guessed, ways = columns["item"], " or ".join(f"--item-column {shown_file(name)}" for name in finer)
     raise ColumnError(
-        f"If items are told by {shown(guessed)}, {repeats:,} of {n_labels:,} labels repeat a worker and an item; told by "
+        f"If items are told by {shown(guessed)}, {repeats:,} of "
+        f"{counted(n_labels, 'label')} repeat a worker and an item; told by "
         f"{' or '.join(map(shown, finer))}, none does: say {ways}. If workers did label items again, say --item-column "
         f"{shown_file(guessed)}."
     )

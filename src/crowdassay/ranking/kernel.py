@@ -10,7 +10,7 @@ import math
 import numba as nb
 import numpy as np
 
-from crowdassay.ranking.winners import LEFT, RIGHT, TIED
+from crowdassay.labels.sides import LEFT, RIGHT, TIED
 
 _jit = nb.njit(cache=True, nogil=True, error_model="numpy")
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
+from crowdassay.labels.sides import LEFT, RIGHT, TIED
 from crowdassay.ranking.identified import Identified
 from crowdassay.ranking.pairs import Pairs
-from crowdassay.ranking.winners import LEFT, RIGHT, TIED
 from crowdassay.solvers.newton import Evaluation, evaluate_parts, halves
 
 BLOCK_PAIRS = 65_536  # comparisons by nobody in particular that are gone over together

@@ -13,20 +13,11 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.report import similar_names
+from crowdassay.labels.sides import BOTH_BAD, LEFT, MISSING, RIGHT, TIED, plain_word
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
 from crowdassay.labels.values import as_text, counted, listed, number_of, shown
 from crowdassay.ranking.shapes import read_pair_columns
-from crowdassay.ranking.winners import (
-    ALPACA_EVALS_LEFT,
-    BOTH_BAD,
-    LEFT,
-    MISSING,
-    RIGHT,
-    TIED,
-    plain_word,
-    read_meanings,
-    read_winners,
-)
+from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, read_meanings, read_winners
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts

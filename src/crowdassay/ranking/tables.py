@@ -11,12 +11,12 @@ import pyarrow as pa
 from scipy.special import ndtri, stdtrit
 
 from crowdassay.arrays import FloatArray
+from crowdassay.labels.sides import LEFT, RIGHT, TIED
 from crowdassay.labels.values import counted, listed, shown
 from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, apart
 from crowdassay.ranking.intervals import MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
 from crowdassay.ranking.likelihood import MOST_PAIR_PARAMETERS
 from crowdassay.ranking.pairs import Pairs, find_parts
-from crowdassay.ranking.winners import LEFT, RIGHT, TIED
 from crowdassay.tables import Column, TableOf
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,31 +11,13 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.encode import code_column
+from crowdassay.labels.sides import LEFT, MISSING, RIGHT, SIDE_WORDS, TIE_WORDS, TIED, plain_word
 from crowdassay.labels.values import as_text, in_natural_order, listed, number_key, number_of, shown
 
-LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
-SIDE_WORDS = {
-    "left": LEFT, "a": LEFT, "modela": LEFT, "model1": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT,
-    "modelawins": LEFT, "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "model2": RIGHT, "second": RIGHT, "2": RIGHT,
-    "rightwins": RIGHT, "bwins": RIGHT, "modelbwins": RIGHT,
-}  # fmt: skip
-TIE_WORDS = {
-    "tie": TIED, "ties": TIED, "draw": TIED, "equal": TIED, "same": TIED, "bothgood": TIED, "tiebothgood": TIED,
-    "tieinconsistent": TIED, "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
-}  # fmt: skip
 ALPACA_EVALS_LEFT = "generator1"  # whose preferences are 0 where two are equal
 NO_ANSWER = ("error",)  # what stands where a judge gave none
 WINNER_READINGS = ("auto", "side", "name")
 MOST_CODES = 5  # that a message lists
-
-
-def plain_word(text: str) -> str:
-    """Return a word without case and punctuation.
-
-    >>> plain_word("tie (bothbad)"), plain_word("Model_A")
-    ('tiebothbad', 'modela')
-    """
-    return re.sub(r"[^0-9a-z]+", "", text.casefold())
 
 
 def _word_of(text: str) -> str:

@@ -1,0 +1,169 @@
+"""Comparisons of two things: which two columns hold the sides, which says who won, and the words for sides and ties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from crowdassay.errors import ColumnError
+from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, cell_text
+from crowdassay.labels.roles import ROLES, plain_name
+from crowdassay.labels.values import are_numbers, listed, shown, shown_file
+from crowdassay.text import joined
+
+LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
+SIDE_WORDS = {
+    "left": LEFT, "a": LEFT, "modela": LEFT, "model1": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT,
+    "modelawins": LEFT, "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "model2": RIGHT, "second": RIGHT, "2": RIGHT,
+    "rightwins": RIGHT, "bwins": RIGHT, "modelbwins": RIGHT,
+}  # fmt: skip
+TIE_WORDS = {
+    "tie": TIED, "ties": TIED, "draw": TIED, "equal": TIED, "same": TIED, "bothgood": TIED, "tiebothgood": TIED,
+    "tieinconsistent": TIED, "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
+}  # fmt: skip
+SIDE_NAMES = (("a", "b", "c"), ("left", "right", "middle"), ("1", "2", "3"), ("first", "second", "third"))
+LEAST_DIFFERENT = 0.9  # share of rows in which the two that were compared are different
+LEAST_ON_BOTH = 0.5  # share of the names of the side with fewer that stand on the other side as well
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def plain_word(text: str) -> str:
+    """Return a word without case and punctuation.
+
+    >>> plain_word("tie (bothbad)"), plain_word("Model_A")
+    ('tiebothbad', 'modela')
+    """
+    return re.sub(r"[^0-9a-z]+", "", text.casefold())
+
+
+def choose_sides(names: Sequence[str], rows: Rows) -> tuple[str, str] | None:
+    """Return the columns of the left and the right one where no plain name tells them; None if none may be.
+
+    Several such pairs are refused. Where the loser has a column, the sides are not needed.
+    """
+    if any(plain_name(name).startswith(("loser", "rejected")) for name in names):
+        return None
+    pairs = side_columns(names, rows)
+    if len(pairs) > 1:
+        ways = ", or ".join(joined([shown(name) for name in pair]) for pair in pairs)
+        raise ColumnError(
+            f"Several pairs of columns could be the two that were compared ({ways}); name one pair with --left-column and "
+            "--right-column."
+        )
+    return pairs[0] if pairs else None
+
+
+def side_columns(names: Sequence[str], rows: Rows) -> list[tuple[str, str]]:
+    """Return the pairs of columns that are named alike but for a word for a side, and that hold what was compared.
+
+    >>> rows = [{"shown_a": "x", "shown_b": "y", "n_a": 1, "n_b": 2}, {"shown_a": "y", "shown_b": "x", "n_a": 2, "n_b": 1}]
+    >>> side_columns(["shown_a", "shown_b", "n_a", "n_b"], rows)
+    [('shown_a', 'shown_b')]
+    """
+    return [pair for pair in _alike(names) if _hold_names(rows, *pair)]
+
+
+def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequence[str]) -> str:
+    """Return the column that says who won: another one where the first is empty in rows in which only that one says tie.
+
+    >>> rows = [{"winner": "x", "pick": "a"}, {"winner": "", "pick": "tie"}]
+    >>> fuller_winner("winner", ["pick"], rows, [])
+    'pick'
+    """
+    gaps = [row for row in rows if cell_text(row.get(winner)) is None]
+    if not gaps:
+        return winner
+    tied = [name for name in names if all(plain_word(cell) in TIE_WORDS for cell in _texts(gaps, name)) and _texts(gaps, name)]
+    full = [name for name in tied if len(_texts(rows, name)) == len(rows) and _says_who_won(rows, name, compared)]
+    if len(full) == 1:
+        return full[0]
+    if tied:
+        raise ColumnError(
+            f"The winner's column {shown(winner)} is empty in rows in which {listed(tied)} says that there was a tie; name the "
+            f"column that says who won with --winner-column, such as --winner-column {shown_file(tied[0])}."
+        )
+    return winner
+
+
+def could_compare(names: Sequence[str]) -> bool:
+    """Return whether two columns are named like the sides of comparisons, whatever they hold."""
+    return all(ROLES[side].best(names) for side in ("left", "right")) or bool(_alike(names))
+
+
+def refuse_comparisons(names: Sequence[str], rows: Rows, labels: Iterable[str]) -> None:
+    """Raise `ColumnError` where labels say which of two won that other columns name: these are sides, which change."""
+    plain = [ROLES[side].best(names) for side in ("left", "right")]
+    pairs = [(plain[0][0], plain[1][0])] if all(len(one) == 1 for one in plain) else []
+    pairs = [pair for pair in pairs if _hold_names(rows, *pair)] or side_columns(names, rows)
+    for pair in pairs:
+        for label in labels:
+            if label not in pair and not are_numbers(_texts(rows, label)) and _says_who_won(rows, label, pair):
+                raise ColumnError(
+                    f"{joined([shown(name) for name in pair])} look like the two sides of comparisons and {shown(label)} says "
+                    "which one won, which crowdassay rank reads; if these are classes all the same, say --label-column "
+                    f"{shown_file(label)}."
+                )
+
+
+def _alike(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of columns that are named alike but for a word for a side, of which there is no third.
+
+    >>> _alike(["left_model", "right_model", "x1", "x2", "x3", "rater_a", "rater_b"])
+    [('left_model', 'right_model')]
+    """
+    by_parts = {_parts(name): name for name in names}
+    pairs = []
+    for parts, name in by_parts.items():
+        for place, word in enumerate(parts):
+            rest = (parts[:place], parts[place + 1 :])
+            of_workers = any(map(ROLES["worker"].is_named, (*rest[0], *rest[1])))
+            for one, two, three in SIDE_NAMES if len(parts) > 1 and not of_workers else ():
+                other = by_parts.get((*rest[0], two, *rest[1]))
+                if word == one and other is not None and (*rest[0], three, *rest[1]) not in by_parts:
+                    pairs.append((name, other))
+    return pairs
+
+
+def _says_who_won(rows: Rows, name: str, compared: Sequence[str]) -> bool:
+    """Return whether a column holds nothing but sides, ties and, row by row, what was compared, and more than ties."""
+    words = [plain_word(cell) for cell in _texts(rows, name)]
+    decided = [n for n, word in enumerate(words) if word not in TIE_WORDS]
+    return bool(decided) and (
+        all(words[n] in SIDE_WORDS for n in decided)
+        or all(
+            (cell := cell_text(row.get(name))) is None
+            or plain_word(cell) in TIE_WORDS
+            or cell in {cell_text(row.get(other)) for other in compared}
+            for row in rows
+        )
+    )
+
+
+def _hold_names(rows: Rows, one: str, two: str) -> bool:
+    """Return whether two columns hold what was compared: names that come again on both sides, nearly never side by side."""
+    cells = [(cell_text(row.get(one)), cell_text(row.get(two))) for row in rows]
+    given = [(left, right) for left, right in cells if left is not None and right is not None]
+    left, right = ({pair[side] for pair in given} for side in (0, 1))
+    names = left | right
+    if len(given) < 2 or 2 * len(given) < len(rows) or len(names) > len(given):
+        return False
+    if are_numbers(names) or {name.casefold() for name in names} <= YES_OR_NO:
+        return False
+    short = sum(map(len, names)) <= LABEL_LENGTH * len(names)
+    shared = len(left & right) >= LEAST_ON_BOTH * min(len(left), len(right)) > 0
+    return short and shared and sum(a != b for a, b in given) >= LEAST_DIFFERENT * len(given)
+
+
+def _texts(rows: Rows, name: str) -> list[str]:
+    return [cell for row in rows if (cell := cell_text(row.get(name))) is not None]
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """Return the words and numbers of a name, small.
+
+    >>> _parts("leftModel_2")
+    ('left', 'model', '2')
+    """
+    return tuple(re.findall(r"\d+|[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()))
