@@ -39,6 +39,17 @@ HELD = {"files": MEMORY_ONLY, "spark": MEMORY_ONLY}
 IN_MEMORY_FILES = {**HELD, "frame": FILES_ONLY}
 
 
+@dataclass(frozen=True)
+class Opening:
+    """How a file is to be opened, as far as that was said: which sheet of a workbook, and how text is written."""
+
+    sheet: str | None = None
+    encoding: str | None = None
+
+
+AS_IT_IS = Opening()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
     """What was asked of the reader; each field says in its metadata what it means."""
@@ -65,6 +76,9 @@ class ReadOptions:
     )  # fmt: skip
     sheet: str | None = _option(
         None, "Which sheet of a workbook to read; the first with a table otherwise.", without={"frame": FILES_ONLY}
+    )
+    encoding: str | None = _option(
+        None, "How text is written that is not UTF-8, such as windows-1252.", without={"frame": FILES_ONLY}
     )
     classes: tuple[Any, ...] | None = _option(
         None, "All classes in order, separated by commas; otherwise numeric or alphabetical order.",
@@ -118,6 +132,11 @@ class ReadOptions:
     def columns(self) -> dict[str, str | None]:
         """The columns that were named, by role."""
         return {role: getattr(self, f"{role}_column") for role in COLUMN_ROLES}
+
+    @property
+    def opening(self) -> Opening:
+        """How files are to be opened."""
+        return Opening(self.sheet, self.encoding)
 
     def set(self) -> list[str]:
         """List the options that are not at their defaults."""

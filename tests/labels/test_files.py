@@ -146,7 +146,11 @@ def test_only_blank_is_missing(tmp_path):
         ("a.jsonl", b"\n", "No labels found"),
         ("a.csv", HEAD + b"a,w,x\na,w\n", r"Line 3 of 'a.csv' has 2 fields, not the 3 of the header; correct it"),
         ("a.csv", HEAD + b'a,w,x\na,"w,x\n', "line 3 of 'a.csv' has a quote that is not closed"),
-        ("a.csv", HEAD + b"a,w,x\na,\xe9,x\n", r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); re-save it as UTF-8"),
+        (
+            "a.csv",
+            HEAD + b"a,w,x\na,\xe9,x\n",
+            r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); if that byte is 'é', say `enc",
+        ),
         ("a.csv", HEAD.decode().encode("utf-16"), "holds a header only"),
         ("a.csv", HEAD + b"a,w,x\na,\0v,y\n", r"worker '\\x00v' in line 3 of 'a.csv' holds a NUL byte"),
         ("a.csv.gz", HEAD, "not a complete gzip file"),

@@ -47,7 +47,10 @@ def test_a_bom_before_text_does_no_harm(tmp_path, start):
 def test_the_first_bad_byte_is_named(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"ab\ncd\xe9\n\xff")
-    with pytest.raises(DataError, match=r"line 2 \(byte 5\); re-save"):
+    with pytest.raises(
+        DataError,
+        match=r"line 2 \(byte 5\); if that byte is 'é', say `encoding` win",
+    ):
         refuse_bad_bytes(path)
     path.write_text("é", "utf-8")
     refuse_bad_bytes(path)

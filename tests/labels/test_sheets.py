@@ -16,7 +16,7 @@ from crowdassay.labels import sheets
 from crowdassay.labels.files import read_labels, read_truth, table_of
 from crowdassay.labels.ingest import spool_files
 from crowdassay.labels.write import write_table
-from crowdassay.read_options import ReadOptions
+from crowdassay.read_options import Opening, ReadOptions
 
 ROWS = [["item", "worker", "label"], ["007", "ann", 1], ["007", "bob", 2.0], [8, "ann", 1], [8, "bob", 1]]
 TRIPLES = [("007", "ann", "1"), ("007", "bob", "2"), ("8", "ann", "1"), ("8", "bob", "1")]
@@ -183,4 +183,4 @@ def test_prices_come_from_the_sheet_of_the_labels(tmp_path):
     paid = [[*row, "cost" if n == 0 else 0.5] for n, row in enumerate(ROWS)]
     path = workbook(tmp_path / "a.xlsx", First=[["item", "worker", "label"], ["x", "ann", "a"]], May=paid)
     facts = read_labels(path, sheet="May")
-    assert read_cost("cost", str(path), facts, "May").tolist() == [1.0, 1.0]
+    assert read_cost("cost", str(path), facts, Opening("May")).tolist() == [1.0, 1.0]

@@ -7,13 +7,16 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from crowdassay.errors import DataError, FileError
+from crowdassay import BradleyTerry
+from crowdassay.errors import DataError, FileError, ParameterError
 from crowdassay.labels import raw
 from crowdassay.labels.files import read_labels, read_truth
 from crowdassay.labels.ingest import spool_files
 from crowdassay.labels.raw import as_utf8, encoding_of
+from crowdassay.measurement.ratings import read_ratings
 from crowdassay.read_options import ReadOptions
 
 TEXT = "item\tworker\tlabel\r\na\té\tx\r\nb\t😀\ty\r\n"
@@ -98,3 +101,42 @@ def test_utf8_is_left_alone(tmp_path):
     path.write_text(TEXT, "utf-8")
     with as_utf8(path) as (same, notes):
         assert (same, notes) == (path, [])
+
+
+def test_text_is_read_as_what_it_is_said_to_be(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(TEXT.replace("😀", "Ž").encode("cp1252"))
+    with pytest.raises(DataError, match="if that byte is 'é', say `encoding` windows-1252"):
+        read_labels(path)
+    labels = read_labels(path, encoding="windows-1252")
+    assert labels.workers.to_pylist() == ["é", "Ž"]
+    assert labels.report.notes[0] == "'a.csv' was read as windows-1252 text."
+    spool = spool_files([path], tmp_path, ReadOptions(encoding="windows-1252"), memory=1 << 30, threads=1)
+    assert spool.report.notes[0] == labels.report.notes[0]
+    with pytest.raises(DataError, match=r"'a.csv' is ascii text that is broken at byte \d+"):
+        read_labels(path, encoding="ascii")
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "rot13", "hex", ""])
+def test_an_encoding_that_there_is_not_is_refused(tmp_path, encoding):
+    path = tmp_path / "a.csv"
+    path.write_text(TEXT)
+    with pytest.raises(ParameterError, match=f"There is no encoding '{encoding}'; .* windows-1252"):
+        read_labels(path, encoding=encoding)
+
+
+def test_ratings_and_comparisons_have_encodings_too(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("left,right,winner\né,b,é\nb,é,é\n".encode("mac-roman"))
+    assert "é" in set(BradleyTerry().fit(path, encoding="mac-roman").ranking_["item"])
+    path.write_bytes(("rater,task,score\n" + "".join(f"é{n % 3},t{n // 3},{n % 4}\n" for n in range(12))).encode("cp1252"))
+    assert "é0" in str(read_ratings(path, ["rater", "task"], encoding="cp1252").names)
+
+
+def test_what_is_no_text_has_no_encoding(tmp_path):
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"\x93NUMPY")
+    with pytest.raises(ParameterError, match=r"`encoding` goes with files of text, and 'a\.npy' is none"):
+        read_labels(path, encoding="utf-8")
+    with pytest.raises(ParameterError, match="goes with files"):
+        read_ratings(pa.table({"rater": ["a"], "task": ["t"], "score": [1]}), ["rater", "task"], encoding="utf-8")

@@ -25,6 +25,7 @@ from crowdassay.cli.outputs import check_outputs, form_of, is_same, print_json, 
 from crowdassay.cli.places import open_place
 from crowdassay.cli.running import noting
 from crowdassay.errors import DataError, FileError, ParameterError
+from crowdassay.read_options import AS_IT_IS, Opening
 
 if TYPE_CHECKING:
     from crowdassay.arrays import FloatArray
@@ -119,7 +120,8 @@ def aggregate(labels: tuple[str, ...], method: str | None, **options: Any) -> in
             place = stack.enter_context(open_place(labels, options, estimator, announce))
             estimator.fit(place, progress=progress, announce=announce, **known)
         result = estimator.result_
-        paid = None if options["cost"] is None else read_cost(options["cost"], labels[0], place.facts, options["sheet"])
+        opening = Opening(options["sheet"], options["encoding"])
+        paid = None if options["cost"] is None else read_cost(options["cost"], labels[0], place.facts, opening)
         prices = {"cost": paid, "expert_cost": options["expert_cost"], "currency": options["currency"]}
         summary, failed = None, []
         if options["out"] is not None or not options["quiet"] or conditions:
@@ -277,7 +279,7 @@ def price(text: str) -> float | None:
         return None
 
 
-def read_cost(text: str, source: str, facts: Facts, sheet: str | None = None) -> float | FloatArray:
+def read_cost(text: str, source: str, facts: Facts, opening: Opening = AS_IT_IS) -> float | FloatArray:
     """Return the price of a label, or what each worker was paid by a column of the labels (n_workers,).
 
     Rows without a label were paid for as well, so that all rows of a worker count.
@@ -293,7 +295,7 @@ def read_cost(text: str, source: str, facts: Facts, sheet: str | None = None) ->
     if facts.report.format != "plain":
         raise DataError(f"--cost '{text}' names a column, which only plain tables have; give a price such as 0.05.")
     given = {"worker": facts.report.columns["worker"], "cost": text}
-    columns = read_columns(source, ("worker", "cost"), given, "prices", sheet)
+    columns = read_columns(source, ("worker", "cost"), given, "prices", opening)
     amounts = pc.utf8_ltrim(as_text(columns.table["cost"]), characters=" $€£")
     place = pc.index_in(as_text(columns.table["worker"]), value_set=as_text(facts.workers))
     paid = np.zeros(facts.n_workers + 1)  # the last is for workers none of whose labels counts

@@ -52,6 +52,7 @@ FACET_SETTINGS = ("steps", "estimation", "correct", "max_iter")
 @click.option("--bins", help="How many classes to make of the ratings, as of a slider's, or their edges separated by commas.")
 @reading_option("missing")
 @reading_option("sheet")
+@reading_option("encoding")
 @click.option("--max-iter", default=100, show_default=True, help="Steps of Newton's method.")
 @MEASURE.options
 def measure(ratings: Path, **options: Any) -> int:
@@ -77,7 +78,7 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
             time_column=options["time"],
             question_column=options["cluster"],
             allow_drops=options["allow_drops"],
-            **{name: options[name] for name in ("bins", "missing", "sheet")},
+            **{name: options[name] for name in ("bins", "missing", "sheet", "encoding")},
         )
         return FacetsView(model, pairs)
 

@@ -25,7 +25,9 @@ RANK = StudyCommand(
     only_written=("wins",),
 )
 RANK_SETTINGS = ("ties", "intervals", "confidence", "resamples", "seed", "max_iter")
-PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops", "sheet")
+PAIR_READING = (
+    "left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops", "sheet", "encoding",
+)  # fmt: skip
 
 
 @click.command(cls=Grouped)
@@ -59,6 +61,7 @@ PAIR_READING = ("left_column", "right_column", "winner_column", "worker_column",
     help="Whether winners are sides (left, model_a) or names: auto, side or name; or what codes mean, such as 'P=left,I=tie'.",
 )
 @reading_option("sheet")
+@reading_option("encoding")
 @click.option("--max-iter", default=200, show_default=True, help="Steps of Newton's method.")
 @RANK.options
 def rank(pairs: Path, **options: Any) -> int:

@@ -93,7 +93,7 @@ def spool_files(
         raise ParameterError(
             f"Encoding takes at least {shown_size(LEAST_INGEST_MEMORY)} of memory, and {shown_size(memory)} are given or free."
         )
-    paths, said = zip(*(utf8_copy(check_file(path)[0], folder, options.sheet) for path in paths), strict=True)
+    paths, said = zip(*(utf8_copy(check_file(path)[0], folder, options.opening) for path in paths), strict=True)
     sources = [find_source(path, options) for path in paths]
     source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     # DuckDB takes somewhat more than its limit.
@@ -412,7 +412,7 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
     written: list[Path] = []
     columns: dict[str, str] = {}
     for number, path in enumerate(paths):
-        copy, _ = utf8_copy(check_file(path)[0], folder, options.sheet)
+        copy, _ = utf8_copy(check_file(path)[0], folder, options.opening)
         source = find_source(copy, options)
         target = folder / f"rows-{number:05}.parquet"
         columns = columns or {role: source.columns[role] for role in ITEM_WORKER_LABEL}

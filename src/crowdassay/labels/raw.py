@@ -21,6 +21,7 @@ from typing import Any, BinaryIO, cast
 
 from crowdassay.errors import CrowdassayError, DataError, FileError, ParameterError
 from crowdassay.labels.values import shown, shown_file
+from crowdassay.read_options import AS_IT_IS, Opening
 
 Open = Callable[[], AbstractContextManager[BinaryIO]]
 
@@ -181,9 +182,10 @@ def refuse_bad_bytes(path: Path, data: bytes | None = None, *, open_it: Open | N
 def _remedy(line: bytes, position: int) -> str:
     """Return what to do about a byte that is no UTF-8: where the whole line reads as Windows-1252, what the byte is there."""
     text = line.decode("cp1252", errors="replace")
-    if "\ufffd" in text or not text.strip().replace("\t", "").isprintable():
-        return "if it is no text at all, export it as CSV in UTF-8"
-    return f"re-save it as UTF-8 (in Windows-1252 that byte is {shown(text[position])})"
+    if "\ufffd" in text or not re.sub(r"\s", "", text).isprintable():
+        return "if it is no text at all, export it as CSV in UTF-8, else say how it is written, such as --encoding mac-roman"
+    byte = shown(text[position])
+    return f"if that byte is {byte}, say --encoding windows-1252, else how it is written, or re-save it as UTF-8"
 
 
 @contextmanager
@@ -259,34 +261,48 @@ def encoding_of(start: bytes) -> str | None:
 
 
 @contextmanager
-def as_utf8(path: Path, sheet: str | None = None) -> Iterator[tuple[Path, list[str]]]:
+def as_utf8(path: Path, opening: Opening = AS_IT_IS) -> Iterator[tuple[Path, list[str]]]:
     """Yield a file as `utf8_copy` returns it; a copy is gone afterwards."""
-    if sheet is None and kind_of(path) not in WORKBOOKS and _encoding_in(path) is None:
+    if opening == AS_IT_IS and kind_of(path) not in WORKBOOKS and _encoding_in(path) is None:
         yield path, []  # without a temporary folder, which may not be had
         return
     with tempfile.TemporaryDirectory() as folder:
-        yield utf8_copy(path, Path(folder), sheet)
+        yield utf8_copy(path, Path(folder), opening)
 
 
-def utf8_copy(path: Path, folder: Path, sheet: str | None = None) -> tuple[Path, list[str]]:
+def utf8_copy(path: Path, folder: Path, opening: Opening = AS_IT_IS) -> tuple[Path, list[str]]:
     """Return a file of text in UTF-8 with notes for the import report: the file itself, or a copy of its name in the folder.
 
     Of a workbook it is the sheet that is named, or the first with a table.
     """
-    if kind_of(path) in WORKBOOKS and path.is_file():
+    kind = kind_of(path)
+    if opening.encoding is not None and path.is_file() and kind not in DELIMITED | RECORDS:
+        raise ParameterError(f"--encoding goes with files of text, and {shown_file(path.name)} is none.")
+    if kind in WORKBOOKS and path.is_file():
         from crowdassay.labels.sheets import copy_sheet  # noqa: PLC0415 - seldom needed
 
         copy = Path(tempfile.mkdtemp(dir=folder), path.name)
-        return copy, copy_sheet(path, copy, sheet)
-    if sheet is not None:
+        return copy, copy_sheet(path, copy, opening.sheet)
+    if opening.sheet is not None:
         raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and {shown_file(path.name)} is none.")
-    encoding = _encoding_in(path)
-    if encoding is None:
+    encoding = _encoding_in(path) if opening.encoding is None else _known_encoding(opening.encoding)
+    if encoding is None or not path.is_file():
         return path, []
     refuse_bomb(path)
-    copy, name = Path(tempfile.mkdtemp(dir=folder), path.name), encoding[:6].upper()
+    copy, name = Path(tempfile.mkdtemp(dir=folder), path.name), opening.encoding or encoding[:6].upper()
     _transcode(path, copy, codecs.getincrementaldecoder(encoding)(), name)
     return copy, [] if encoding == MARKED_UTF8 else [f"{shown_file(path.name)} was read as {name} text."]
+
+
+def _known_encoding(name: str) -> str:
+    """Return Python's name of an encoding of text, or say that there is none."""
+    try:
+        "".encode(name)  # codecs of bytes are refused here
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):
+        raise ParameterError(
+            f"There is no encoding {shown(name)}; --encoding is one such as windows-1252, iso-8859-15, mac-roman or gb18030."
+        ) from None
 
 
 def _encoding_in(path: Path) -> str | None:

@@ -165,7 +165,7 @@ def _probes(
             if any(file == other for other in paths):
                 continue
             paths.append(file)
-            text, said = stack.enter_context(as_utf8(file, options.sheet))
+            text, said = stack.enter_context(as_utf8(file, options.opening))
             notes += said
             if options.skip_bad:
                 if kind_of(file) not in LINES:

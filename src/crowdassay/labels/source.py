@@ -28,6 +28,7 @@ from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
 from crowdassay.labels.roles import Role, RoleLike, role_of
 from crowdassay.labels.values import counted, listed, mapping, shown, text_of
+from crowdassay.read_options import AS_IT_IS, Opening
 
 MOST_INNER = 200  # names of values inside objects that may be columns
 TOLD_BY_LISTS = ("item", "question", "group", "facet")  # roles, or how they begin, whose lists are ids in parts
@@ -117,10 +118,10 @@ def _with_joined_item(source: Source, parts: Sequence[str]) -> Source:
 
 
 def read_table(
-    path: str | Path, roles: Sequence[RoleLike], given: Mapping[str, str | None], sheet: str | None = None
+    path: str | Path, roles: Sequence[RoleLike], given: Mapping[str, str | None], opening: Opening = AS_IT_IS
 ) -> tuple[pa.Table, dict[str, str], list[str]]:
     """Read columns of a plain table; return them by role, the file's own names of them, and notes."""
-    with as_utf8(check_file(path)[0], sheet) as (text, notes):
+    with as_utf8(check_file(path)[0], opening) as (text, notes):
         seen = probe(text)
         source = open_source(seen, roles, given)
         table = source.read()

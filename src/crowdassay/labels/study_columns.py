@@ -19,6 +19,7 @@ from crowdassay.labels.report import check_dropped
 from crowdassay.labels.roles import RoleLike
 from crowdassay.labels.source import read_table
 from crowdassay.labels.values import as_text, in_natural_order, number_of, shown
+from crowdassay.read_options import AS_IT_IS, Opening
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +49,20 @@ class Columns:
 
 
 def read_columns(
-    data: object, roles: Sequence[RoleLike], given: Mapping[str, str | None], what: str, sheet: str | None = None
+    data: object, roles: Sequence[RoleLike], given: Mapping[str, str | None], what: str, opening: Opening = AS_IT_IS
 ) -> Columns:
     """Take one column for each role, as `find_columns` does, from a frame or a file; messages call the rows ``what``.
 
-    Of a workbook it is the ``sheet`` that is named, or the first with a table.
 
     >>> read_columns(pa.table({"Rating": [3], "x": [1]}), ["score"], {}, "ratings").names
     {'score': 'Rating'}
     """
     if isinstance(data, str | Path):
-        table, names, notes = read_table(data, roles, given, sheet)
+        table, names, notes = read_table(data, roles, given, opening)
         found = Columns({role: table[role] for role in names}, names, Path(data).name, ANY_FRAME, tuple(notes))
-    elif sheet is not None:
-        raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and the {what} are in memory already; leave it out.")
+    elif opening != AS_IT_IS:
+        option = "--encoding goes with files of text" if opening.sheet is None else "--sheet goes with workbooks such as .xlsx"
+        raise ParameterError(f"{option}, and the {what} are in memory already; leave it out.")
     elif (taken := frame_columns(data, roles, given)) is not None:
         columns, names, kind = taken
         kind = ANY_FRAME if is_records(data) else kind

@@ -20,7 +20,7 @@ from crowdassay.labels.report import MAX_CLASSES, similar_names
 from crowdassay.labels.roles import ROLES, Role
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows, read_columns, take
 from crowdassay.labels.values import counted, listed, number_of, shown
-from crowdassay.read_options import ReadOptions
+from crowdassay.read_options import Opening, ReadOptions
 from crowdassay.results.saved.study import check_codes, check_texts
 
 LARGEST_SCALE = 100  # different scores
@@ -108,6 +108,7 @@ def read_ratings(
     bins: object = (),
     missing: object = (),
     sheet: str | None = None,
+    encoding: str | None = None,
 ) -> Ratings:
     """Take ratings from a frame or a file.
 
@@ -130,6 +131,8 @@ def read_ratings(
         Ratings that stand for none given, such as -1.
     sheet : str, optional
         Which sheet of a workbook to read.
+    encoding : str, optional
+        How text is written that is not UTF-8, such as windows-1252.
     """
     facets = check_facets(facets)
     beside = [Role(name, f"--{name}", required=False) for name in ("group", "time")]
@@ -141,11 +144,11 @@ def read_ratings(
         "question": question_column,
     }
     try:
-        columns = read_columns(data, roles, given, "ratings", sheet)
+        columns = read_columns(data, roles, given, "ratings", Opening(sheet, encoding))
     except DataError:  # a prompt may be a list of messages, and nobody asked for it
         if question_column is not None:
             raise
-        columns = read_columns(data, roles[:-1], given, "ratings", sheet)
+        columns = read_columns(data, roles[:-1], given, "ratings", Opening(sheet, encoding))
     wanted = ReadOptions.of({"bins": bins, "missing": missing})
     score = without(columns.table["score"], wanted.missing)
     columns = replace(columns, table={**columns.table, "score": score})

@@ -18,6 +18,7 @@ from crowdassay.labels.study_columns import Columns, encode_names, encode_number
 from crowdassay.labels.values import as_text, counted, listed, number_of, shown
 from crowdassay.ranking.shapes import read_pair_columns
 from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, read_meanings, read_winners
+from crowdassay.read_options import Opening
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
@@ -129,6 +130,7 @@ def read_pairs(
     both_bad: str = "tie",
     allow_drops: bool = False,
     sheet: str | None = None,
+    encoding: str | None = None,
 ) -> Pairs:
     """Take comparisons from a frame or a file.
 
@@ -155,11 +157,14 @@ def read_pairs(
         Go on even if more than half of the rows miss a value.
     sheet : str, optional
         Which sheet of a workbook to read.
+    encoding : str, optional
+        How text is written that is not UTF-8, such as windows-1252.
     """
     check_choice("both_bad", both_bad, ("tie", "drop"))
     read_meanings(winners)  # which refuses what it cannot be, whatever the comparisons are
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
-    columns = read_pair_columns(data, {**given, "group": group_column, "question": question_column}, style, sheet)
+    beside = {"group": group_column, "question": question_column}
+    columns = read_pair_columns(data, {**given, **beside}, style, Opening(sheet, encoding))
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
 
 

@@ -14,6 +14,7 @@ from crowdassay.errors import ColumnError, CrowdassayError, DataError, Parameter
 from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.study_columns import Columns, read_columns
 from crowdassay.labels.values import mapping, shown, text_of
+from crowdassay.read_options import AS_IT_IS, Opening
 
 # A column named like a model is no judge's here: it may be one of the two that are compared.
 VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=())
@@ -45,7 +46,7 @@ WON_AND_LOST = (
 Given = dict[str, str | None]
 
 
-def read_pair_columns(data: object, given: Given, style: Sequence[str], sheet: str | None = None) -> Columns:
+def read_pair_columns(data: object, given: Given, style: Sequence[str], opening: Opening = AS_IT_IS) -> Columns:
     """Read the columns of comparisons; those of the shape of a tool are known by their names.
 
     A table has the columns left, right and winner, with the columns of every style. Where both orders of a pair are in one row,
@@ -54,32 +55,33 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], sheet: s
     are ``winner`` and ``loser``, and neither left nor right.
     """
     if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
-        if sheet is not None:
-            raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and {shown(columns.source)} is none.")
+        if opening != AS_IT_IS:
+            option, what = ("encoding", "tables") if opening.sheet is None else ("sheet", "workbooks such as .xlsx")
+            raise ParameterError(f"--{option} goes with {what}, and {shown(columns.source)} is none.")
         if given["group"] is not None or given["question"] is not None or style:
             raise ParameterError(
                 "--group, --cluster and --style go with plain tables; a Label Studio export has no such columns."
             )
         return columns
     try:
-        return _read_shapes(data, given, style, sheet)
+        return _read_shapes(data, given, style, opening)
     except DataError:
         if (table := _without_lists(data)) is None:
             raise
-        return replace(_read_shapes(table, given, style, None), source=Path(str(data)).name)
+        return replace(_read_shapes(table, given, style, AS_IT_IS), source=Path(str(data)).name)
 
 
-def _read_shapes(data: object, given: Given, style: Sequence[str], sheet: str | None) -> Columns:
+def _read_shapes(data: object, given: Given, style: Sequence[str], opening: Opening) -> Columns:
     """Read the columns in the first shape that fits; where none does, what is said is about left, right and winner."""
     beside = PAIR_ROLES[3:]
     named = {name for name in ("left", "right", "winner") if given[name] is not None}
     if named == {"left", "right", "winner"} and given["winner"] in {given["left"], given["right"]}:  # who won is on one side
         loser = given["right"] if given["winner"] == given["left"] else given["left"]
         return _read_with_style(
-            data, (*WON_AND_LOST, *beside), {**given, "loser": loser, "left": None, "right": None}, style, sheet
+            data, (*WON_AND_LOST, *beside), {**given, "loser": loser, "left": None, "right": None}, style, opening
         )
     try:
-        return _read_with_style(data, PAIR_ROLES, given, style, sheet)
+        return _read_with_style(data, PAIR_ROLES, given, style, opening)
     except ColumnError as plain:
         if not plain.missing:
             raise
@@ -88,7 +90,7 @@ def _read_shapes(data: object, given: Given, style: Sequence[str], sheet: str | 
         several = [(*PAIR_ROLES[:2], *votes, *others) for votes, others in more if given["winner"] is None]
         for roles in [*several, *([] if named & {"left", "right"} else [(*WON_AND_LOST, *beside)])]:
             try:
-                return _no_more_voters(_read_with_style(data, roles, given, style, sheet))
+                return _no_more_voters(_read_with_style(data, roles, given, style, opening))
             except ColumnError:
                 continue
         if {"left", "right"} <= set(plain.missing):
@@ -138,7 +140,7 @@ def _plain_cell(cell: object) -> str | None:
     return None if cell is None else json.dumps(cell) if isinstance(cell, list | dict) else text_of(cell)
 
 
-def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: Sequence[str], sheet: str | None) -> Columns:
+def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: Sequence[str], opening: Opening) -> Columns:
     """Read the columns, trying for every style a column of its name, or one for each side."""
     sides: dict[str, str | None] = {}
     for name in style:
@@ -150,14 +152,14 @@ def _read_with_style(data: object, roles: Sequence[Role], given: Given, style: S
         for columns in tries:
             more = dict(zip((f"style {name} left", f"style {name} right"), columns, strict=False))
             try:
-                read_columns(data, _style_roles(more), more, "comparisons", sheet)
+                read_columns(data, _style_roles(more), more, "comparisons", opening)
             except ColumnError:
                 continue
             sides |= more
             break
         else:
             raise ColumnError(f"There is no column {shown(name)} (--style), nor a pair such as {name}_left and {name}_right.")
-    return read_columns(data, [*roles, *_style_roles(sides)], given | sides, "comparisons", sheet)
+    return read_columns(data, [*roles, *_style_roles(sides)], given | sides, "comparisons", opening)
 
 
 def _style_roles(names: Iterable[str]) -> list[Role]:
