@@ -77,7 +77,10 @@ def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
         for k, coder in enumerate(" 12")
     }
     pd.DataFrame({name.strip(): column for name, column in table.items()}).to_csv(path, index=False)
-    with pytest.raises(ColumnError, match=r"`worker_columns` 'mood\*' or `worker_columns` 'kind\*'"):
+    moods, kinds = ("'mood', 'mood1', 'mood2' are workers who answer one question", "'kind', 'kind1', 'kind2' are")
+    with pytest.raises(
+        ColumnError, match=rf"If {moods}, say `worker_columns` 'mood\*'; if {kinds}, say `worker_columns` 'kind\*'"
+    ):
         read_labels(path)
 
 

@@ -298,21 +298,17 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
         return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
-    ways = (
-        ("wide", "every worker has a column of their own", "worker" not in found),
-        ("nltk", "every line is worker, item, label without a header", not found),
-        ("forms", "every worker has a row, and every item a column", "item" not in found),
-    )
+    ways = {"wide": "worker" not in found, "nltk": not found, "forms": "item" not in found}
     said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
     tried = []
-    for name, case, may in ways:
+    for name, may in ways.items():
         try:
             way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else None
         except ColumnError as other:
             said.append(other.message)
             continue
-        tried += [] if way is None else [f"if {case}, say {way}"]
+        tried += [] if way is None else [way]
     if not options.worker_from_filename and "worker" not in found and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
