@@ -224,7 +224,9 @@ def test_the_cells_of_a_row_are_counted_once_however_many_workers_there_are(monk
     assert len(counted) == len(rows)
 
 
-@pytest.mark.parametrize("name", ["label_gold", "annot_maj", "humanAnnotation_majorityLabel", "label_consensus"])
+@pytest.mark.parametrize(
+    "name", ["label_gold", "annot_maj", "expected_label", "humanAnnotation_majorityLabel", "label_consensus"]
+)
 def test_a_column_named_after_what_is_known_or_agreed_on_is_no_worker_wherever_the_word_stands(tmp_path, name):
     """Beside raters of the same stem it was one of them, and voted."""
     frame = table(text="t", **votes("label_1", "label_2", "label_3"))

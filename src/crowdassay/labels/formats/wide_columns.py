@@ -94,6 +94,7 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> s
     if reason is not None:
         raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
     ways = [(some, ways_of(names, [some]) if doubt else "--from wide") for some in may]
+    ways = [(some[:-1] if _ends_with_conclusion(names, columns, some) else some, way) for some, way in ways]
     said = [f"if {listed([names[n] for n in some], COLUMNS_LISTED)} are{{}}, say {way}" for some, way in ways if way]
     more = " workers who answer one question"
     return "; ".join(one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED])) or None
@@ -204,6 +205,11 @@ def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
     return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
 
 
+def _ends_with_conclusion(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> bool:
+    """Return whether the last of some columns holds what was decided in the end, and is no worker's."""
+    return not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers))
+
+
 def _concludes(rows: Sequence[tuple[str | None, ...]]) -> bool:
     """Return whether the last cell of rows is what most of the others say, far more often than that holds of any other cell."""
     if not rows or len(rows[0]) <= LEAST_FAMILY:
@@ -255,7 +261,7 @@ def choose_workers(
         check_given("worker", names[place], names)
         if not names[place].strip():
             raise ColumnError(f"Column {place + 1} of {source} holds values but has no name; name it after its worker.")
-    if not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers)):
+    if _ends_with_conclusion(names, columns, workers):
         return workers[:-1], [n for n in free if n not in workers[:-1]], workers[-1]
     left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
     known = [n for n in left if is_known(names[n]) and not is_made(names[n]) and classes.issuperset(cells[n])]
