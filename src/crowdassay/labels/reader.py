@@ -34,6 +34,7 @@ from crowdassay.read_options import ReadOptions, flag
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
+WORKER_BY_FILE = "file name"  # what the worker's column is called where every worker has a file
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold")
 
@@ -132,7 +133,8 @@ def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
 def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:
     """Read all columns of plain tables, for whoever is asked to name some of them."""
     with ExitStack() as stack:
-        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0])
+        worker = WORKER_BY_FILE if options.worker_from_filename else None
+        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0], worker)
 
 
 def _probes(
@@ -289,7 +291,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
-        columns = {**columns, "worker": "file name"}
+        columns = {**columns, "worker": WORKER_BY_FILE}
     return table, columns, source.notes
 
 

@@ -283,4 +283,7 @@ def test_questions_that_begin_alike_are_no_workers(tmp_path):
             with pytest.raises(ColumnError, match="look like different questions") as stop:
                 read_labels(path, **options)
             assert "`worker_columns` '" not in str(stop.value)
+    both = table(id="i", **votes("is_flip", "is_bad"), **votes("predicted_word", "suggested_word", values=("u", "v")))
+    with pytest.raises(ColumnError, match="look like different questions"):
+        read_labels(written(tmp_path, both), format="wide")
     assert read_labels(written(tmp_path, table(id="i", **votes("is_rude_e", "is_rude_w"))), format="wide").n_workers == 2

@@ -140,21 +140,36 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
 
 def _asking(said: str, names: Sequence[str]) -> str | None:
     """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not."""
-    words = list(map(words_of, names))
-    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
-    rest = [[word for word in own if word not in shared] for own in words]
+    shared, rest = _words_apart(names)
     if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
         return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
-    asking = sum(any(map(is_asking, own)) for own in rest)
-    told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
-    begun = all(own and own[0] in ASKING_BEGINNINGS for own in words) and not told_apart
-    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
-    if len(rest) < 2 or not (questions or (not any(rest) and shared & NUMBERED_THINGS)):
+    if not _are_questions(names):
         return None
     return (
         f"{said} look like different questions, not like workers who answer one; unless another column names the worker, there "
         "is nothing to combine"
     )
+
+
+def _words_apart(names: Sequence[str]) -> tuple[set[str], list[list[str]]]:
+    """Return the words that all names share, if there are several names, and the others of each."""
+    words = list(map(words_of, names))
+    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
+    return shared, [[word for word in own if word not in shared] for own in words]
+
+
+def _are_questions(names: Sequence[str]) -> bool:
+    """Return whether columns are named like questions.
+
+    >>> _are_questions(["tone", "style"]), _are_questions(["is_flip", "is_bad"]), _are_questions(["is_bad_e", "is_bad_w"])
+    (True, True, False)
+    """
+    shared, rest = _words_apart(names)
+    asking = sum(any(map(is_asking, own)) for own in rest)
+    told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
+    begun = all(own[:1] and own[0] in ASKING_BEGINNINGS for own in map(words_of, names)) and not told_apart
+    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
+    return len(rest) > 1 and (questions or (not any(rest) and bool(shared & NUMBERED_THINGS)))
 
 
 def is_asking(word: str) -> bool:
@@ -249,7 +264,10 @@ def choose_workers(
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
     workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
-        ways = ways_of(names, doubt)
+        may = [some for some in doubt if not _are_questions([names[n] for n in some])]
+        if not may:
+            raise ColumnError(f"{no_workers(names, columns, doubt[0])}; {UNLESS_WORKERS}.")
+        ways = ways_of(names, may)
         such = f"say which are, such as {ways}" if ways else "rename them without commas and quotes, and say which are"
         raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); {such}.")
     columns = [column[:FIRST_ROWS] for column in columns]
