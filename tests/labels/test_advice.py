@@ -80,7 +80,10 @@ def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
         for k, coder in enumerate(" 12")
     }
     pd.DataFrame({name.strip(): column for name, column in table.items()}).to_csv(path, index=False)
-    with pytest.raises(ColumnError, match=r"`worker_columns` 'mood\*' or `worker_columns` 'kind\*'"):
+    moods, kinds = ("'mood', 'mood1', 'mood2' are workers who answer one question", "'kind', 'kind1', 'kind2' are")
+    with pytest.raises(
+        ColumnError, match=rf"If {moods}, say `worker_columns` 'mood\*'; if {kinds}, say `worker_columns` 'kind\*'"
+    ):
         read_labels(path)
 
 
@@ -172,6 +175,8 @@ def test_a_column_whose_last_word_is_a_label_is_named_first_however_many_values_
     assert "; by its name the label may be 'overall_score'; name it with" in said
     said = told(tmp_path, {"item": N, "mood": [n % 3 for n in N], "gold_label": [n % 2 for n in N], "his_rating": N})
     assert "; by its name the label may be 'his_rating', by what it holds 'mood', 'gold_label'; name them" in said
+    said = told(tmp_path, {"item": N, "assistant_response": [f"well, {n}" for n in N], "mood": [n % 3 for n in N]})
+    assert "; by what it holds the label may be 'mood'; name them" in said
 
 
 def test_settings_beside_a_model_are_no_labels(tmp_path):

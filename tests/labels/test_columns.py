@@ -184,6 +184,11 @@ def test_an_error_says_which_roles_have_no_column():
         (["item", "Your Name:", "label"], "Your Name:"),
         (["item", "ann", "annotator", "label"], "annotator"),
         (["audio_id", "listener_id", "rating"], "listener_id"),
+        (["text", "!amt_worker_ids", "response"], "!amt_worker_ids"),
+        (["stimulus", "Participant Public ID", "Participant Private ID", "Response"], "Participant Private ID"),
+        (["image_path", "reviewed_by", "label"], "reviewed_by"),
+        (["filename", "PROLIFIC_PID", "answer"], "PROLIFIC_PID"),
+        (["question_id", "model", "grader_model", "score"], "grader_model"),
     ],
 )
 def test_names_of_workers_as_they_are_in_the_wild(columns, worker):

@@ -262,3 +262,11 @@ def test_the_dataset_is_proposed_with_the_item_that_it_parts(tmp_path):
     ]
     with pytest.raises(ColumnError, match="No worker labels an item twice with `item_column` 'number,dataset'"):
         read_labels(write(rows, tmp_path / "a.csv"))
+
+
+def test_the_columns_that_tell_items_are_named_where_every_worker_has_a_file(tmp_path):
+    rows = [{"message_id": n // 4, "activity": "abcd"[n % 4], "label": n % 3 % 2} for n in range(24)]
+    for names in (["ann.csv"], ["ann.csv", "bob.csv"]):
+        paths = [write(rows, tmp_path / name) for name in names]
+        with pytest.raises(ColumnError, match="told by 'message_id' and 'activity' together, none does: say `item_column` "):
+            read_labels(paths, worker_from_filename=True)

@@ -441,3 +441,11 @@ def test_where_the_winner_is_empty_in_ties_the_column_that_says_so_is_taken():
 def test_a_winner_and_a_loser_need_no_sides():
     rows = [{"winner": a, "loser": b, "from_a": b, "from_b": a} for a, b in SHOWN]
     assert read_pairs(rows).columns["loser"] == "loser"
+
+
+def test_a_winner_of_several_words_is_known_where_the_sides_are():
+    rows = [{"model_a": a, "model_b": b, "overall_winner": "ab"[n % 2]} for n, (a, b) in enumerate(SHOWN)]
+    assert read_pairs(rows).columns["winner"] == "overall_winner"
+    rows = [{**row, "style_winner": "a"} for row in rows]
+    with pytest.raises(ColumnError, match="No winner column found"):
+        read_pairs(rows)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import csv
 import difflib
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import Any
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import (
-    LABEL_LENGTH,
-    MOST_GUESSED_CLASSES,
-    YES_OR_NO,
     cell_text,
     could_be_items,
     could_be_labels,
@@ -26,13 +22,12 @@ from crowdassay.labels.contents import (
     is_id,
     is_kind,
     key_of,
-    words_of,
 )
+from crowdassay.labels.doubts import Sample, doubt_beside_rating, doubt_label, refuse_kind
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
     MAYBE_WORKERS,
     RATERS,
-    RATINGS,
     ROLES,
     SUBJECTS,
     Role,
@@ -40,14 +35,19 @@ from crowdassay.labels.roles import (
     plain_name,
     role_of,
 )
-from crowdassay.labels.sides import choose_sides, could_compare, fuller_winner, refuse_comparisons
-from crowdassay.labels.values import listed, number_of, shown, shown_file
+from crowdassay.labels.sides import (
+    called_winner,
+    choose_sides,
+    could_compare,
+    fuller_winner,
+    only_winner,
+    refuse_comparisons,
+)
+from crowdassay.labels.values import are_numbers, listed, shown
 from crowdassay.read_options import join_names
 
-Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
 ROWS_TO_JUDGE = 5  # rows from which on values say what a column cannot be
-ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
 
 
@@ -96,13 +96,13 @@ def find_columns(
         if missing:
             _choose_by_content(names, wanted, chosen, sample)
         elif "label" in chosen and "item" in chosen and not given.get("label"):
-            _doubt_label(names, chosen, sample)
+            doubt_label(chosen, _items(chosen), _free(names, chosen), sample)
         if "label" in chosen and not given.get("label"):
-            _doubt_beside_rating(names, chosen, sample)
+            doubt_beside_rating(chosen["label"], _free(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
         raise _not_found(names, wanted, chosen, given, sample() if sample is not None else [])
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
-        _refuse_kind(names, chosen, sample())
+        refuse_kind(chosen, _items(chosen), _free(names, chosen), sample())
     further = {role: chosen[role] for role in item_parts(chosen)[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
 
@@ -220,17 +220,20 @@ def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mappin
     """Take the two sides of comparisons that are named alike, and of what may tell the winner the column without gaps."""
     if not {"left", "right"} & chosen.keys() and (sides := choose_sides(_free(names, chosen), sample())) is not None:
         chosen["left"], chosen["right"] = sides
-    if {"left", "right", "winner"} <= chosen.keys() and not given.get("winner"):
-        compared = [chosen["left"], chosen["right"]]
+    if not {"left", "right"} <= chosen.keys() or given.get("winner"):
+        return
+    compared = [chosen["left"], chosen["right"]]
+    if "winner" not in chosen and (winner := only_winner(_free(names, chosen), sample(), compared)) is not None:
+        chosen["winner"] = winner
+    elif "winner" in chosen:
         chosen["winner"] = fuller_winner(chosen["winner"], _free(names, chosen), sample(), compared)
 
 
 def _refuse_comparisons(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:
     """Raise `ColumnError` where the label, or what may be one if no name tells it, says which of two sides won."""
-    label, winner = chosen.get("label", ""), ROLES["winner"]
-    others = [name for name in _free(names, chosen) if any(map(winner.is_named, words_of(name)))]
+    label = chosen.get("label", "")
     if could_compare(names):
-        refuse_comparisons(names, sample(), [label] if label and not is_kind(label) else others)
+        refuse_comparisons(names, sample(), [label] if label and not is_kind(label) else called_winner(_free(names, chosen)))
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:
@@ -251,88 +254,6 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
             )
         if possible:
             chosen["label"] = possible[0]
-
-
-def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
-    """Look at a label column that only its name tells: what it holds may be the item's text or class, and another the answer.
-
-    Few values answer, many are content; and what is the same in all rows of every item says nothing of its workers.
-    """
-    free = _free(names, chosen)
-    rows = sample() if free else []
-    cells = [(key_of(row, _items(chosen)), value) for row in rows if (value := cell_text(row.get(chosen["label"]))) is not None]
-    values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
-    texts = len(values) > max(MOST_GUESSED_CLASSES, len(cells) / 2) and any(number_of(value) is None for value in values)
-    several = sum(count > 1 for count in held.values())
-    constant = several >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
-    if not (texts or constant):
-        return
-    possible = could_be_labels(rows, _items(chosen), chosen["worker"], free)
-    if texts and len(possible) == 1:
-        chosen["label"] = possible[0]
-    elif possible:
-        is_this = "another text in nearly every row" if texts else "the same in all rows of an item, whoever the worker is"
-        choose = "could be the label: say" if len(possible) == 1 else "could be the label: choose one with"
-        named = f" {shown_file(possible[0])}" if len(possible) == 1 else ""
-        raise ColumnError(
-            f"The column {shown(chosen['label'])} is called like a label, but it is {is_this}; {listed(possible)} {choose} "
-            f"--label-column{named}, or {shown(chosen['label'])} if it is."
-        )
-
-
-def _doubt_beside_rating(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:
-    """Raise `ColumnError` where the label holds texts and a rating beside it numbers that say something else.
-
-    Texts in a column that is called a label, and nothing else, are the label.
-    """
-    label = chosen["label"]
-    ratings = [name for name in _free(names, chosen) if plain_name(name) in RATINGS]
-    if not ratings or plain_name(label) in {"label", "labels"}:
-        return
-    rows = [row for row in sample() if cell_text(row.get(label)) is not None]
-    if any(number_of(str(row[label])) is not None for row in rows):
-        return
-    for name in ratings:
-        cells = {(str(row[label]), value) for row in rows if (value := cell_text(row.get(name))) is not None}
-        numbers = {number_of(value) for _, value in cells}
-        if None not in numbers and len(cells) > len({text for text, _ in cells}) and len(numbers) > 1:
-            raise ColumnError(
-                f"The column {shown(label)} holds texts and {shown(name)} numbers, and either could be the label: say "
-                f"--label-column {shown_file(name)}, or {shown(label)} if it is."
-            )
-
-
-def _refuse_kind(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others are answers.
-
-    Whether workers contradict each other in those nobody can see: so they must be called like labels, or hold yes and no.
-    """
-    label = chosen["label"]
-    if packed := [name for name in _free(names, chosen) if _holds_objects(name, rows)]:
-        raise ColumnError(
-            f"The column {shown(label)} may be a kind of item, and {listed(packed)} holds objects (JSON) in which the answers "
-            f"may be; give each answer a column of its own, or say --label-column {shown_file(label)} if that is the label."
-        )
-    held = Counter(key_of(row, _items(chosen)) for row in rows if cell_text(row.get(label)) is not None)
-    if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
-        return
-    free = [name for name in _free(names, chosen) if not is_kind(name) and could_hold("label", rows, name, chosen)]
-    if possible := [name for name in free if _is_answer(name, rows)]:
-        raise ColumnError(
-            f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
-            f"the label: choose one with --label-column, or {shown(label)} if it is."
-        )
-
-
-def _holds_objects(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether the cells of a column are objects, or their texts."""
-    cells = [cell for row in rows if (cell := row.get(name))]
-    return bool(cells) and all(isinstance(cell, dict) or str(cell).startswith('{"') for cell in cells)
-
-
-def _is_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    values = {value.casefold() for row in rows if (value := cell_text(row.get(name))) is not None}
-    return plain_name(name) in ROLES["label"].spellings or values <= YES_OR_NO
 
 
 def _has_raters(names: Sequence[str], beside: Sequence[str]) -> bool:
@@ -418,17 +339,17 @@ def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
     if plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen:
         return ""  # a row for each model, which were hardly labelled by them
     free = [name for name in _free(names, chosen) if not is_kind(name) and not is_count(name)]
-    called = [name for name in free if is_called_label(name) and _may_be_called_label(name, rows)]
+    called = [name for name in free if is_called_label(name) and (not rows or _may_be_rating(name, rows, chosen))]
     held = [name for name in free if name not in called and could_hold("label", rows, name, chosen)]
     by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
     by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
     return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)
 
 
-def _may_be_called_label(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether a column that is called like labels holds several short values in the rows that were looked at, if any."""
+def _may_be_rating(name: str, rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, str]) -> bool:
+    """Return whether a column holds several numbers, however many, or what may be labels otherwise."""
     cells = {cell for row in rows if (cell := cell_text(row.get(name))) is not None}
-    return not rows or (len(cells) > 1 and sum(map(len, cells)) <= LABEL_LENGTH * len(cells))
+    return len(cells) > 1 and (are_numbers(cells) or could_hold("label", rows, name, chosen))
 
 
 def _remedy(missing: Sequence[Role], *, several: bool) -> str:

@@ -18,10 +18,12 @@ ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$") 
 # Columns beside the workers' own: what is known or was made of their labels.
 MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
 KNOWN_COLUMN = re.compile(
-    rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|{MADE_COLUMN.pattern})", re.IGNORECASE
+    rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|expected|reference|{MADE_COLUMN.pattern})", re.IGNORECASE
 )
 MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate"})  # in names such as label_annot_maj
-KNOWN_WORDS = frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated"}) | MADE_WORDS
+KNOWN_WORDS = (
+    frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated", "expected", "reference"}) | MADE_WORDS
+)
 
 
 def is_kind(name: str) -> bool:

@@ -22,6 +22,7 @@ PEOPLE = frozenset(
         *MAYBE_WORKERS, *ROLES["worker"].words,
     }
 )  # fmt: skip
+NAMING_WORDS = frozenset({"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid"})
 MOST_PROPOSED = 3  # labels that are named
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
@@ -71,11 +72,12 @@ def _named(role: str, names: Sequence[str]) -> list[str]:
 def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     """Return the columns that may be called after people, and are not numbered.
 
-    >>> _people(["pKey", "subject", "itemNum", "member_id", "lang", "rater2"], {})
+    >>> _people(["pKey", "subject", "itemNum", "member_id", "lang", "rater2", "subject_age"], {})
     ['pKey', 'subject', 'member_id']
     """
     free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
-    return [name for name in free if not PEOPLE.isdisjoint(words_of(name)[:1])]
+    words = {name: words_of(name) for name in free}
+    return [name for name in free if words[name] and words[name][0] in PEOPLE and NAMING_WORDS.issuperset(words[name][1:])]
 
 
 def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str, list[str], list[str]] | None:

@@ -35,6 +35,7 @@ from crowdassay.read_options import ReadOptions, flag
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
+WORKER_BY_FILE = "file name"  # what the worker's column is called where every worker has a file
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold")
 
@@ -133,7 +134,8 @@ def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
 def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:
     """Read all columns of plain tables, for whoever is asked to name some of them."""
     with ExitStack() as stack:
-        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0])
+        worker = WORKER_BY_FILE if options.worker_from_filename else None
+        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0], worker)
 
 
 def _probes(
@@ -295,7 +297,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
-        columns = {**columns, "worker": "file name"}
+        columns = {**columns, "worker": WORKER_BY_FILE}
     return table, columns, source.notes
 
 
@@ -304,24 +306,20 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
         return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
-    ways = (
-        ("wide", "every worker has a column of their own", "worker" not in found),
-        ("nltk", "every line is worker, item, label without a header", not found),
-        ("forms", "every worker has a row, and every item a column", "item" not in found),
-    )
+    ways = {"wide": "worker" not in found, "nltk": not found, "forms": "item" not in found}
     said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
     other = options.worker_from_filename or (error.missing == ("item",) and said)
     if not other and (proposed := proposed_columns(table, error.missing, {})) is not None:
         return " ".join([*said, f"{proposed[0].upper()}{proposed[1:]}."])
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
     tried = []
-    for name, case, may in ways:
+    for name, may in ways.items():
         try:
             way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else None
         except ColumnError as other:
             said.append(other.message)
             continue
-        tried += [] if way is None else [f"if {case}, say {way}"]
+        tried += [] if way is None else [way]
     if not tried and "worker" not in found and not options.worker_from_filename and (who := proposed_worker(table)) is not None:
         tried.append(who)
     if not options.worker_from_filename and "worker" not in found and _named_after_worker(file, labelled="label" in found):

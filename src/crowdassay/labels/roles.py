@@ -77,19 +77,21 @@ def role_of(role: RoleLike) -> Role:
 
 
 def plain_name(name: str) -> str:
-    """Return a column's name without blanks, underscores, hyphens and capitals, and without marks at its end.
+    """Return a column's name without blanks, underscores, hyphens and capitals, and without marks around it.
 
     >>> plain_name("Worker_ID"), plain_name("Your Name:")
     ('workerid', 'yourname')
     """
-    return re.sub(r"[\s_\-]+|[:?*.]+\s*$", "", name).casefold()
+    return re.sub(r"^!|[\s_\-]+|[:?*.]+\s*$", "", name).casefold()
 
 
 _WORKERS = (
     "worker", "annotator", "rater", "user", "labeler", "labeller", "coder", "judge", "crowdworker", "assessor",
     "turker", "contributor", "reviewer", "participant", "username", "evaluator", "grader", "scorer", "expert", "respondent",
     "annotatedby", "labeledby", "labelledby", "completedby", "annotationagent", "voter", "turk", "validator", "listener",
-    "yourname",
+    "yourname", "reviewedby", "ratedby", "judgedby", "scoredby", "gradedby", "codedby", "evaluatedby", "annotatormodel",
+    "evaluatormodel", "gradermodel", "ratermodel", "amtworker", "amtworkerids", "mturkworker", "mturkid", "participantprivate",
+    "prolificpid", "prolificid",
 )  # fmt: skip
 _LABELS = (
     "label", "answer", "response", "annotation", "judgement", "judgment", "rating", "vote", "choice", "class",
@@ -131,7 +133,8 @@ _DECLARED = (
         ("item", "task", "question", "unit", "example", "object", "instance", "document", "record", "hit", "sample",
          "image", "sentence"),
         ("", "id"), ("url", "name"),
-        (*(f"{word}id" for word in _JUDGED), "prompt", "conversation", "text", "id", "tweet", "utterance",
+        (*(f"{word}id" for word in _JUDGED), "prompt", "conversation", "text", "filename", "file",
+         "imagefile", "imagepath", "audiofile", "videofile", "stimid", "imgid", "uttid", "sentid", "id", "tweet", "utterance",
          "stimulus", *SUBJECTS),
     ),
     Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("judgemodel", "model", "llm", "agent")),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, cell_text
+from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, cell_text, words_of
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import are_numbers, listed, shown, shown_file
 from crowdassay.text import joined
@@ -85,6 +85,17 @@ def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Seque
             f"column that says who won with --winner-column, such as --winner-column {shown_file(tied[0])}."
         )
     return winner
+
+
+def only_winner(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> str | None:
+    """Return the column that says who won, such as ``overall_winner``, where no other is called like one."""
+    called = called_winner(names)
+    return called[0] if len(called) == 1 and _says_who_won(rows, called[0], compared) else None
+
+
+def called_winner(names: Sequence[str]) -> list[str]:
+    """Return the columns with a word for winners, verdicts or choices in their names."""
+    return [name for name in names if any(map(ROLES["winner"].is_named, words_of(name)))]
 
 
 def could_compare(names: Sequence[str]) -> bool:

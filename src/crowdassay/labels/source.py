@@ -20,9 +20,10 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import DUCKDB_BLANK, blank_as_null, join_cells, join_sql, not_one_value
-from crowdassay.labels.columns import Sample, find_columns, item_parts, join_parts
+from crowdassay.labels.columns import find_columns, item_parts, join_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
+from crowdassay.labels.doubts import Sample
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file

@@ -253,9 +253,15 @@ def telling_columns(
     return []
 
 
-def whole_table(probes: Sequence[Probe]) -> pa.Table:
-    """Return all columns that several files share, but for lists and objects, as many rows as are tried."""
+def whole_table(probes: Sequence[Probe], worker: str | None = None) -> pa.Table:
+    """Return all columns that several files share, but for lists and objects, as many rows as are tried.
+
+    Where every file is a ``worker``'s, a column of this name says whose a row is.
+    """
     tables = [_rows(file) for file in probes]
+    if worker is not None:
+        names = [pa.repeat(pa.scalar(file.path.name), table.num_rows) for file, table in zip(probes, tables, strict=True)]
+        tables = [table.append_column(worker, name) for name, table in zip(names, tables, strict=True)]
     shared = [name for name in tables[0].column_names if all(name in table.column_names for table in tables)]
     return pa.concat_tables([table.select(shared) for table in tables], promote_options="permissive")
 

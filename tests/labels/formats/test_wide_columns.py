@@ -12,6 +12,8 @@ import pytest
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.formats import wide_columns
+from crowdassay.labels.formats.stems import questions_of_workers
+from crowdassay.labels.formats.wide_columns import is_asking
 from crowdassay.labels.frames import as_labels
 
 JUSTICES = [f"justice_{name}" for name in ("roberts", "thomas", "alito", "kagan", "gorsuch")]
@@ -43,7 +45,7 @@ def votes(*names, values=("aye", "no")):
 def test_columns_whose_values_are_other_than_the_raters_are_no_workers(tmp_path):
     frame = table(case="c", term=[2010, 2011], decision=["affirmed", "reversed"], **votes(*JUSTICES))
     path = written(tmp_path, frame)
-    with pytest.raises(ColumnError, match="If every worker has a column of their own, say `format='wide'`"):
+    with pytest.raises(ColumnError, match=f"If '{JUSTICES[0]}', .* are workers who answer one question, say `format='wide'`"):
         read_labels(path)
     labels = read_labels(path, format="wide")
     assert labels.workers.to_pylist() == JUSTICES
@@ -222,7 +224,9 @@ def test_the_cells_of_a_row_are_counted_once_however_many_workers_there_are(monk
     assert len(counted) == len(rows)
 
 
-@pytest.mark.parametrize("name", ["label_gold", "annot_maj", "humanAnnotation_majorityLabel", "label_consensus"])
+@pytest.mark.parametrize(
+    "name", ["label_gold", "annot_maj", "expected_label", "humanAnnotation_majorityLabel", "label_consensus"]
+)
 def test_a_column_named_after_what_is_known_or_agreed_on_is_no_worker_wherever_the_word_stands(tmp_path, name):
     """Beside raters of the same stem it was one of them, and voted."""
     frame = table(text="t", **votes("label_1", "label_2", "label_3"))
@@ -230,3 +234,56 @@ def test_a_column_named_after_what_is_known_or_agreed_on_is_no_worker_wherever_t
     labels = read_labels(written(tmp_path, frame), format="wide")
     assert labels.workers.to_pylist() == ["label_1", "label_2", "label_3"]
     assert any(name in note for note in labels.report.notes)
+
+
+SAYS = {"clear": "ynnyny", "kind": "121233"}
+
+
+def grid(form, workers, **more):
+    """Return a table with a column for each worker and question, and others."""
+    made = {form.format(q=q, w=w): list(says[k:] + says[:k]) for q, says in SAYS.items() for k, w in enumerate(workers)}
+    return pd.DataFrame({"id": range(6), **made, **more})
+
+
+@pytest.mark.parametrize(
+    ("form", "workers", "ways"),
+    [
+        ("is_{q}_{w}", ("e", "w"), ["is_clear_*", "is_kind_*"]),
+        ("{w} {q}", ("A1", "A2", "A3"), ["A* clear", "A* kind"]),
+        ("{w}.{q}ness", ("ann", "bob"), ["*.clearness", "*.kindness"]),
+        ("tone of {q}_{w}", ("rater1", "rater2"), ["tone of clear_rater*", "tone of kind_rater*"]),
+    ],
+)
+def test_workers_who_answer_several_questions_are_proposed_question_by_question(tmp_path, form, workers, ways):
+    more = {form.split("{")[0] + "clear": list("ynnyny")} if form.endswith("_{w}") else {}  # what was decided in the end
+    computed = {f"{q} {what}": [f"0.{n}125" for n in range(6)] for q in SAYS for what in ("mean", "std")}
+    path = written(tmp_path, grid(form, workers, **more, **computed))
+    for options in ({}, {"format": "wide"}):
+        with pytest.raises(ColumnError) as stop:
+            read_labels(path, **options)
+        for way in ways:
+            assert f"`worker_columns` '{way}'" in str(stop.value)
+    labels = read_labels(path, worker_columns=ways[0])
+    assert (labels.n_workers, labels.n_labels, labels.class_names) == (len(workers), 6 * len(workers), ("n", "y"))
+
+
+@pytest.mark.parametrize(
+    ("form", "workers"),
+    [("{q}_{w}", ("left", "right")), ("{q}_{w}", ("before", "after")), ("{w}_{q}", ("ann", "bob")), ("{w}_{q}", ("Q1", "Q2"))],
+)
+def test_sides_times_questions_and_what_nothing_tells_apart_are_no_workers_of_several_questions(tmp_path, form, workers):
+    names = list(grid(form, workers).columns)
+    assert questions_of_workers(names, range(1, len(names)), is_asking, bool) == []
+
+
+def test_questions_that_begin_alike_are_no_workers(tmp_path):
+    for names in (("is_flip", "is_strong_flip"), ("has_claim", "has_data"), ("predicted_answer", "suggested_answer")):
+        path = written(tmp_path, table(id="i", **votes(*names)))
+        for options in ({}, {"format": "wide"}):
+            with pytest.raises(ColumnError, match="look like different questions") as stop:
+                read_labels(path, **options)
+            assert "`worker_columns` '" not in str(stop.value)
+    both = table(id="i", **votes("is_flip", "is_bad"), **votes("predicted_word", "suggested_word", values=("u", "v")))
+    with pytest.raises(ColumnError, match="look like different questions"):
+        read_labels(written(tmp_path, both), format="wide")
+    assert read_labels(written(tmp_path, table(id="i", **votes("is_rude_e", "is_rude_w"))), format="wide").n_workers == 2

@@ -38,10 +38,11 @@ def recognise(probe: Probe) -> bool:
 
 
 def proposal(probe: Probe) -> str | None:
-    """Return the option for a file with a row for each person in which several columns are answered in the same words."""
+    """Return in which case which option reads a file with a row for each person and several columns answered alike."""
     person = _person(probe.header)
     named = probe.kind == "delimited" and person is not None and bool(probe.header[person])
-    return "--from forms" if named and any(map(_are_alike, _answers(probe))) else None
+    case = "if every worker has a row, and every item a column, say --from forms"
+    return case if named and any(map(_are_alike, _answers(probe))) else None
 
 
 def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:

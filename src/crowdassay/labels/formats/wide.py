@@ -33,7 +33,7 @@ from crowdassay.labels.formats.wide_columns import (
     is_nothing,
     not_workers,
     opposed,
-    worker_option,
+    worker_proposal,
 )
 from crowdassay.labels.jsontext import EXACT_DECODER
 from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
@@ -70,7 +70,7 @@ def recognise_matrix(probe: Probe) -> bool:
 
 
 def proposal_matrix(probe: Probe) -> str | None:
-    """Return the option that reads a file with a column for each worker, tried on its first rows; None if it would misread.
+    """Return in which case which option reads a file with a column for each worker; None if it would misread its first rows.
 
     Raises `ColumnError` where columns that answer alike are something else.
     """
@@ -81,7 +81,7 @@ def proposal_matrix(probe: Probe) -> str | None:
     body = [row for row in rows[1:] if len(row) == len(rows[0])]
     if not body or any(cell.startswith("{") for row in body for cell in row[1:2]):
         return None
-    return worker_option([name.strip() for name in rows[0]], [[row[n].strip() for row in body] for n in range(len(rows[0]))])
+    return worker_proposal([name.strip() for name in rows[0]], [[row[n].strip() for row in body] for n in range(len(rows[0]))])
 
 
 def recognise_triples(probe: Probe) -> bool:
@@ -91,7 +91,7 @@ def recognise_triples(probe: Probe) -> bool:
 
 
 def proposal_triples(probe: Probe) -> str | None:
-    """Return the option for lines of worker, item and label without a header; None for other lines."""
+    """Return in which case which option reads lines of worker, item and label without a header; None for other lines."""
     try:
         rows = cells_of(probe, limit=ROWS_SAMPLED)
     except DataError:
@@ -99,7 +99,11 @@ def proposal_triples(probe: Probe) -> str | None:
     if len(rows) < 2 or any(len(row) != FULL_COLUMNS for row in rows):
         return None
     headed = not any(rows[0][n].strip() == row[n].strip() for row in rows[1:] for n in range(FULL_COLUMNS))
-    return None if headed or not are_classes([row[-1].strip() for row in rows]) else "--from nltk"
+    return (
+        None
+        if headed or not are_classes([row[-1].strip() for row in rows])
+        else "if every line is worker, item, label without a header, say --from nltk"
+    )
 
 
 def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:

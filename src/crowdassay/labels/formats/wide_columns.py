@@ -18,6 +18,7 @@ from crowdassay.labels.choices import choices_of
 from crowdassay.labels.columns import check_given, matching_columns
 from crowdassay.labels.contents import LABEL_LENGTH, is_id, is_known, is_made, words_of
 from crowdassay.labels.delimited import FIRST_ROWS
+from crowdassay.labels.formats.stems import LEAST_FAMILY, as_pattern, family_of, questions_of_workers
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
@@ -29,9 +30,10 @@ INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
 NUMBERED_ROWS = "Items are numbered by row, from 0."
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
-LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
 LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
 WAYS_LISTED = 4
+COLUMNS_LISTED = 8  # that a proposal would take for workers
+ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
 UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
 LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
@@ -48,7 +50,7 @@ QUESTION_WORDS = re.compile(
     "tone|style|overall|global|safety|facts?|data|grammar|spelling|structure|language|scores?|type|category|topic|domain|intent|"
     "role|status|source|year|level|rules?|criterion|criteria|aspect|dimension|questions?|flag|errors?|err|name|currency|concern|"
     "signals|strategy|option|mean|avg|std|count|rate|ratio|total|sum|median|margin|percent|target|base|baseline|system|is|are|"
-    "has|does|do|if|any|not|the|match"
+    "has|does|do|if|any|not|the|match|predicted|suggested|expected"
 )
 NUMBERED_THINGS = frozenset(
     {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
@@ -65,14 +67,15 @@ def are_classes(cells: Sequence[str]) -> bool:
     return 0 < len(set(cells)) <= min(MOST_HEADLESS_CLASSES, len(cells) / 2)
 
 
-def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:
-    """Return the option that reads a table like this with a column for each worker; None if that would be a misreading.
+def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:
+    """Return in which case which option reads a table with a column for each worker; None if that would be a misreading.
 
     Of columns that answer alike and are no workers a `ColumnError` says what they are.
 
     >>> columns = [["i", "j"], ["a", "b"], ["a", "a"]]
-    >>> worker_option(["id", "ann", "bob"], columns), worker_option(["id", "ann", "text"], [*columns[:2], ["x", "y"]])
-    ('--from wide', None)
+    >>> worker_proposal(["id", "ann", "bob"], columns)
+    "if 'ann', 'bob' are workers who answer one question, say --from wide"
+    >>> worker_proposal(["id", "ann", "text"], [*columns[:2], ["x", "y"]])
     """
     if any(map(ROLES["worker"].is_named, names)):
         return None
@@ -85,9 +88,16 @@ def worker_option(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str
         return None
     if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
         return None
-    if reason := no_workers(names, columns, chosen) or (_counted(names, columns, workers) if doubt and workers else None):
+    sets = doubt or [workers]
+    may = [some for some in sets if no_workers(names, columns, some) is None]
+    reason = no_workers(names, columns, chosen) if not may else _counted(names, columns, workers) if doubt and workers else None
+    if reason is not None:
         raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
-    return (ways_of(names, doubt) or None) if doubt else "--from wide"
+    ways = [(some, ways_of(names, [some]) if doubt else "--from wide") for some in may]
+    ways = [(some[:-1] if _ends_with_conclusion(names, columns, some) else some, way) for some, way in ways]
+    said = [f"if {listed([names[n] for n in some], COLUMNS_LISTED)} are{{}}, say {way}" for some, way in ways if way]
+    more = " workers who answer one question"
+    return "; ".join(one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED])) or None
 
 
 def ways_of(names: Sequence[str], sets: Sequence[Sequence[int]]) -> str:
@@ -130,19 +140,49 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
 
 def _asking(said: str, names: Sequence[str]) -> str | None:
     """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not."""
-    words = list(map(words_of, names))
-    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
-    rest = [[word for word in own if word not in shared] for own in words]
+    shared, rest = _words_apart(names)
     if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
         return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
-    asking = sum(any(QUESTION_WORDS.fullmatch(word) or QUESTION_ENDING.fullmatch(word) for word in own) for own in rest)
-    questions = asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
-    if len(rest) < 2 or not (questions or (not any(rest) and shared & NUMBERED_THINGS)):
+    if not _are_questions(names):
         return None
     return (
         f"{said} look like different questions, not like workers who answer one; unless another column names the worker, there "
         "is nothing to combine"
     )
+
+
+def _words_apart(names: Sequence[str]) -> tuple[set[str], list[list[str]]]:
+    """Return the words that all names share, if there are several names, and the others of each."""
+    words = list(map(words_of, names))
+    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
+    return shared, [[word for word in own if word not in shared] for own in words]
+
+
+def _are_questions(names: Sequence[str]) -> bool:
+    """Return whether columns are named like questions.
+
+    >>> _are_questions(["tone", "style"]), _are_questions(["is_flip", "is_bad"]), _are_questions(["is_bad_e", "is_bad_w"])
+    (True, True, False)
+    """
+    shared, rest = _words_apart(names)
+    asking = sum(any(map(is_asking, own)) for own in rest)
+    told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
+    begun = all(own[:1] and own[0] in ASKING_BEGINNINGS for own in map(words_of, names)) and not told_apart
+    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
+    return len(rest) > 1 and (questions or (not any(rest) and bool(shared & NUMBERED_THINGS)))
+
+
+def is_asking(word: str) -> bool:
+    """Return whether questions, facts or figures are called by a word, and people hardly ever."""
+    return bool(QUESTION_WORDS.fullmatch(word.casefold()) or QUESTION_ENDING.fullmatch(word.casefold()))
+
+
+def _is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
+    """Return whether columns hold the labels of workers who answer one question."""
+    cells = [cell for n in places for cell in columns[n] if not is_nothing(cell)]
+    short = sum(map(len, cells)) <= LABEL_LENGTH * len(cells)
+    every = all(any(not is_nothing(cell) for cell in columns[n]) for n in places)
+    return every and short and are_classes(cells) and no_workers(names, columns, places) is None
 
 
 def _rows(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[tuple[str | None, ...]]:
@@ -178,6 +218,11 @@ def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
         return None
     apart = np.var(table, axis=0).sum()
     return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
+
+
+def _ends_with_conclusion(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> bool:
+    """Return whether the last of some columns holds what was decided in the end, and is no worker's."""
+    return not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers))
 
 
 def _concludes(rows: Sequence[tuple[str | None, ...]]) -> bool:
@@ -219,7 +264,10 @@ def choose_workers(
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
     workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
-        ways = ways_of(names, doubt)
+        may = [some for some in doubt if not _are_questions([names[n] for n in some])]
+        if not may:
+            raise ColumnError(f"{no_workers(names, columns, doubt[0])}; {UNLESS_WORKERS}.")
+        ways = ways_of(names, may)
         such = f"say which are, such as {ways}" if ways else "rename them without commas and quotes, and say which are"
         raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); {such}.")
     columns = [column[:FIRST_ROWS] for column in columns]
@@ -231,7 +279,7 @@ def choose_workers(
         check_given("worker", names[place], names)
         if not names[place].strip():
             raise ColumnError(f"Column {place + 1} of {source} holds values but has no name; name it after its worker.")
-    if not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers)):
+    if _ends_with_conclusion(names, columns, workers):
         return workers[:-1], [n for n in free if n not in workers[:-1]], workers[-1]
     left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
     known = [n for n in left if is_known(names[n]) and not is_made(names[n]) and classes.issuperset(cells[n])]
@@ -277,6 +325,8 @@ def _workers(
     if len(numbered) > 1:
         return numbered, [], free, cells
     rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
+    if sets := questions_of_workers(names, rest, is_asking, lambda places: _is_answered(names, columns, places)):
+        return [], sets, free, cells
     held = Counter(cell for n in rest for cell in set(columns[n]))
     rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:
@@ -284,7 +334,7 @@ def _workers(
     groups = sorted(_alike(cells, rest), key=len, reverse=True)
     if len(groups) > 1 and len(groups[0]) == len(groups[1]):
         return [], [group for group in groups if len(group) == len(groups[0])], free, cells
-    family = _family(names, groups[0])
+    family = family_of(names, groups[0])
     others = [[n for n in groups[0] if n not in family], *groups[1:]]
     like = [other for other in others if len(other) == len(family) and "*" in as_pattern(names, other)]
     return groups[0], [family, *like] if family else [], free, cells
@@ -328,45 +378,3 @@ def linked(places: Iterable[int], near: Callable[[int, int], bool]) -> list[list
         met = [group for group in groups if any(near(n, m) for m in group)]
         groups = [group for group in groups if group not in met] + [sorted([n, *(m for group in met for m in group)])]
     return sorted(groups)
-
-
-def _family(names: Sequence[str], places: Sequence[int]) -> list[int]:
-    """Return those of some columns that are named alike, as ``justice_*``, where others are not; none if all or hardly any are.
-
-    >>> _family(["justice_a", "justice_b", "justice_c", "decision"], [0, 1, 2, 3]), _family(["ann", "bob", "carl_x"], [0, 1, 2])
-    ([0, 1, 2], [])
-    >>> _family(["label_a", "label_b", "sure_a", "sure_b"], [0, 1, 2, 3]), _family(["rater 1", "rater 2"], [0, 1])
-    ([0, 1], [])
-    """
-    found = [[n for n in places if fnmatchcase(names[n], way)] for place in places for way in _patterns(names[place])]
-    if not found or max(map(len, found)) == len(places):
-        return []
-    best = max(found, key=len)
-    apart = any(len(other) > 1 and not set(other) & set(best) for other in found)
-    return best if len(best) > 1 and (apart or (len(best) >= LEAST_FAMILY and 2 * len(best) > len(places))) else []
-
-
-def _patterns(name: str) -> list[str]:
-    """Return patterns that a name shares with names like it: without its numbers, its first word, its last.
-
-    >>> _patterns("rater1_tone"), _patterns("justice_roberts"), _patterns("ann")
-    (['rater*_tone'], ['justice_*', '*_roberts'], [])
-    """
-    if "[" in name:  # which begins a set of characters in a pattern
-        return []
-    if re.search(r"\d", name):
-        return [re.sub(r"\d+", "*", name)]
-    parts = re.split(r"([\s_\-.]+)", name)
-    return [f"{parts[0]}{parts[1]}*", f"*{parts[-2]}{parts[-1]}"] if len(parts) > 2 else []
-
-
-def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
-    """Return what ``--worker-columns`` takes for some columns: a pattern where one fits them alone, else their names.
-
-    >>> as_pattern(["id", "rater1", "rater2", "sure1"], [1, 2]), as_pattern(["ann", "bob", "c"], [0, 1])
-    ('rater*', 'ann,bob')
-    """
-    for way in dict.fromkeys(way for place in places for way in _patterns(names[place])):
-        if [n for n, name in enumerate(names) if fnmatchcase(name, way)] == list(places):
-            return way
-    return ",".join(names[n] for n in places)

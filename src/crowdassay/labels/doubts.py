@@ -1,0 +1,105 @@
+"""Doubts about a label column that only its name or its values tell: it may be a text, a kind of item, or stand by a rating."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from crowdassay.errors import ColumnError
+from crowdassay.labels.contents import (
+    MOST_GUESSED_CLASSES,
+    YES_OR_NO,
+    cell_text,
+    could_be_labels,
+    could_hold,
+    is_kind,
+    key_of,
+)
+from crowdassay.labels.roles import RATINGS, ROLES, plain_name
+from crowdassay.labels.values import listed, number_of, shown, shown_file
+
+Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
+ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
+
+
+def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str], sample: Sample) -> None:
+    """Look at a label column that only its name tells: what it holds may be the item's text or class, and another the answer.
+
+    Few values answer, many are content; and what is the same in all rows of every item says nothing of its workers.
+    """
+    rows = sample() if free else []
+    cells = [(key_of(row, items), value) for row in rows if (value := cell_text(row.get(chosen["label"]))) is not None]
+    values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
+    texts = len(values) > max(MOST_GUESSED_CLASSES, len(cells) / 2) and any(number_of(value) is None for value in values)
+    several = sum(count > 1 for count in held.values())
+    constant = several >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
+    if not (texts or constant):
+        return
+    possible = could_be_labels(rows, items, chosen["worker"], free)
+    if texts and len(possible) == 1:
+        chosen["label"] = possible[0]
+    elif possible:
+        is_this = "another text in nearly every row" if texts else "the same in all rows of an item, whoever the worker is"
+        choose = "could be the label: say" if len(possible) == 1 else "could be the label: choose one with"
+        named = f" {shown_file(possible[0])}" if len(possible) == 1 else ""
+        raise ColumnError(
+            f"The column {shown(chosen['label'])} is called like a label, but it is {is_this}; {listed(possible)} {choose} "
+            f"--label-column{named}, or {shown(chosen['label'])} if it is."
+        )
+
+
+def doubt_beside_rating(label: str, free: Sequence[str], sample: Sample) -> None:
+    """Raise `ColumnError` where the label holds texts and a rating beside it numbers that say something else.
+
+    Texts in a column that is called a label, and nothing else, are the label.
+    """
+    ratings = [name for name in free if plain_name(name) in RATINGS]
+    if not ratings or plain_name(label) in {"label", "labels"}:
+        return
+    rows = [row for row in sample() if cell_text(row.get(label)) is not None]
+    if any(number_of(str(row[label])) is not None for row in rows):
+        return
+    for name in ratings:
+        cells = {(str(row[label]), value) for row in rows if (value := cell_text(row.get(name))) is not None}
+        numbers = {number_of(value) for _, value in cells}
+        if None not in numbers and len(cells) > len({text for text, _ in cells}) and len(numbers) > 1:
+            raise ColumnError(
+                f"The column {shown(label)} holds texts and {shown(name)} numbers, and either could be the label: say "
+                f"--label-column {shown_file(name)}, or {shown(label)} if it is."
+            )
+
+
+def refuse_kind(
+    chosen: Mapping[str, str], items: Sequence[str], free: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Raise `ColumnError` where the label may be a kind of item, as hardly an item has two labels, and others are answers.
+
+    Whether workers contradict each other in those nobody can see: so they must be called like labels, or hold yes and no.
+    """
+    label = chosen["label"]
+    if packed := [name for name in free if _holds_objects(name, rows)]:
+        raise ColumnError(
+            f"The column {shown(label)} may be a kind of item, and {listed(packed)} holds objects (JSON) in which the answers "
+            f"may be; give each answer a column of its own, or say --label-column {shown_file(label)} if that is the label."
+        )
+    held = Counter(key_of(row, items) for row in rows if cell_text(row.get(label)) is not None)
+    if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
+        return
+    free = [name for name in free if not is_kind(name) and could_hold("label", rows, name, chosen)]
+    if possible := [name for name in free if _is_answer(name, rows)]:
+        raise ColumnError(
+            f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
+            f"the label: choose one with --label-column, or {shown(label)} if it is."
+        )
+
+
+def _holds_objects(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the cells of a column are objects, or their texts."""
+    cells = [cell for row in rows if (cell := row.get(name))]
+    return bool(cells) and all(isinstance(cell, dict) or str(cell).startswith('{"') for cell in cells)
+
+
+def _is_answer(name: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    values = {value.casefold() for row in rows if (value := cell_text(row.get(name))) is not None}
+    return plain_name(name) in ROLES["label"].spellings or values <= YES_OR_NO

@@ -1,0 +1,142 @@
+"""Columns that are named alike: those of some workers by a pattern, and those of several workers for several questions.
+
+Such a table has a column for each of both: A1 tone, A2 tone, A1 style, A2 style.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from crowdassay.labels.contents import is_known, is_made, words_of
+from crowdassay.labels.roles import NUMBERED_WORKER
+
+GAP = re.compile(r"[\s_\-.]+")
+INITIALS = re.compile(r"[a-z]{1,2}", re.IGNORECASE)
+LETTER_AND_NUMBER = re.compile(r"[a-pr-z]\d{1,2}", re.IGNORECASE)  # such as A1; Q1 is a question
+SIDE_PARTS = ({"a", "b"}, {"left", "right"})
+COMPUTED_WORDS = frozenset(
+    {"mean", "avg", "average", "std", "stdev", "stddev", "sd", "var", "median", "sum", "total", "count", "final"}
+)
+LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
+TIMES = frozenset({"pre", "post", "before", "after", "old", "new", "start", "end", "min", "max"})
+
+
+def questions_of_workers(
+    names: Sequence[str],
+    places: Sequence[int],
+    is_question: Callable[[str], bool],
+    is_answered: Callable[[Sequence[int]], bool],
+) -> list[list[int]]:
+    """Return for every question the columns of its workers, where the same workers come with several questions.
+
+    What varies is the worker if it is a number or initials, or if it is no word for a question and what stays the same is.
+
+    Parameters
+    ----------
+    names : sequence of str
+    places : sequence of int
+        The columns that may be labels.
+    is_question : callable
+        Returns whether a word is one that questions are called by, and hardly anybody is.
+    is_answered : callable
+        Returns whether columns hold labels.
+
+    Examples
+    --------
+    >>> names = ["id", "clear", "clear_e", "clear_w", "kind_e", "kind_w", "year"]
+    >>> questions_of_workers(names, range(1, 7), "kind".__eq__, bool)
+    [[2, 3], [4, 5]]
+    """
+    usable = [
+        n for n in places if not (COMPUTED_WORDS.intersection(words_of(names[n])) or is_known(names[n]) or is_made(names[n]))
+    ]
+    found = [sets for last in (False, True) if (sets := _same_parts(names, usable, last=last))]
+    sure = [sets for sets in found if _are_initials(next(iter(sets.values())))]
+    people = [sets for sets in found if not any(map(is_question, next(iter(sets.values()))))]
+    best = sure[:1] if len(sure) == 1 else people if len(people) == 1 and len(found) > 1 else []
+    return [sorted(by_part.values()) for by_part in (best[0].values() if best else ()) if is_answered(sorted(by_part.values()))]
+
+
+def _same_parts(names: Sequence[str], places: Sequence[int], *, last: bool) -> dict[str, dict[str, int]]:
+    """Return by stem the columns by the part before it, or after it, of the stems that come with the same parts most often."""
+    by_stem: dict[str, dict[str, int]] = defaultdict(dict)
+    for n in places:
+        gaps = list(GAP.finditer(names[n].strip()))
+        if gaps and gaps[0].start() and gaps[-1].end() < len(names[n].strip()):
+            gap = gaps[-1] if last else gaps[0]
+            part, stem = names[n][: gap.start()], names[n][gap.start() :]
+            if last:
+                part, stem = names[n][gap.end() :], names[n][: gap.end()]
+            by_stem[stem][part.casefold()] = n
+    by_parts: dict[frozenset[str], dict[str, dict[str, int]]] = defaultdict(dict)
+    for stem, by_part in by_stem.items():
+        if len(by_part) > 1 and by_part.keys() not in SIDE_PARTS and not TIMES & by_part.keys():
+            by_parts[frozenset(by_part)][stem] = by_part
+    best: Mapping[str, dict[str, int]] = max(by_parts.values(), key=len, default={})
+    return dict(best) if len(best) > 1 else {}
+
+
+def _are_initials(parts: Collection[str]) -> bool:
+    """Return whether parts of names are the numbers or the initials of workers.
+
+    >>> [_are_initials(parts) for parts in ({"A1", "A2"}, {"e", "w"}, {"rater1", "rater2"}, {"ann", "bob"})]
+    [True, True, True, False]
+    """
+    return any(all(map(pattern.fullmatch, parts)) for pattern in (INITIALS, LETTER_AND_NUMBER, NUMBERED_WORKER))
+
+
+def family_of(names: Sequence[str], places: Sequence[int]) -> list[int]:
+    """Return those of some columns that are named alike, as ``justice_*``, where others are not; none if all or hardly any are.
+
+    >>> family_of(["judge_a", "judge_b", "judge_c", "decision"], [0, 1, 2, 3]), family_of(["ann", "bob", "carl_x"], [0, 1, 2])
+    ([0, 1, 2], [])
+    >>> family_of(["label_a", "label_b", "sure_a", "sure_b"], [0, 1, 2, 3]), family_of(["rater 1", "rater 2"], [0, 1])
+    ([0, 1], [])
+    """
+    found = [[n for n in places if fnmatchcase(names[n], way)] for place in places for way in _patterns(names[place])]
+    if not found or max(map(len, found)) == len(places):
+        return []
+    best = max(found, key=len)
+    apart = any(len(other) > 1 and not set(other) & set(best) for other in found)
+    return best if len(best) > 1 and (apart or (len(best) >= LEAST_FAMILY and 2 * len(best) > len(places))) else []
+
+
+def _patterns(name: str) -> list[str]:
+    """Return patterns that a name shares with names like it: without its numbers, its first word, its last.
+
+    >>> _patterns("rater1_tone"), _patterns("justice_roberts"), _patterns("ann")
+    (['rater*_tone'], ['justice_*', '*_roberts'], [])
+    """
+    if "[" in name:  # which begins a set of characters in a pattern
+        return []
+    if re.search(r"\d", name):
+        return [re.sub(r"\d+", "*", name)]
+    parts = re.split(r"([\s_\-.]+)", name)
+    return [f"{parts[0]}{parts[1]}*", f"*{parts[-2]}{parts[-1]}"] if len(parts) > 2 else []
+
+
+def _longest_patterns(name: str) -> list[str]:
+    """Return patterns that a name shares with names that differ in the last word, or in the first.
+
+    >>> _longest_patterns("has_claim_e"), _longest_patterns("ann")
+    (['has_claim_*', '*_claim_e'], [])
+    """
+    parts = re.split(r"([\s_\-.]+)", name)
+    ends = ["".join(parts[:-1]) + "*", "*" + "".join(parts[1:])]
+    return ends if len(parts) > 2 and "[" not in name else []
+
+
+def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
+    """Return what ``--worker-columns`` takes for some columns: a pattern where one fits them alone, else their names.
+
+    >>> as_pattern(["id", "rater1", "rater2", "sure1"], [1, 2]), as_pattern(["ann", "bob", "c"], [0, 1])
+    ('rater*', 'ann,bob')
+    """
+    shared = _patterns(names[places[0]]) + _longest_patterns(names[places[0]])
+    for way in dict.fromkeys([*shared, *(way for place in places[1:] for way in _patterns(names[place]))]):
+        if [n for n, name in enumerate(names) if fnmatchcase(name, way)] == list(places):
+            return way
+    return ",".join(names[n] for n in places)
