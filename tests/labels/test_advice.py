@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import pandas as pd
@@ -415,3 +416,36 @@ def test_a_kind_is_no_label_where_the_answers_are_objects(tmp_path):
     with pytest.raises(ColumnError, match="'category' may be a kind of item, and 'fields' holds objects"):
         read_files([path], ReadOptions())
     assert read_files([path], ReadOptions.of({"label_column": "category"})).n_labels == 12
+
+
+def test_numbers_are_workers_and_what_was_made_of_their_columns_is_left_out(tmp_path):
+    path = tmp_path / "pens.csv"
+    header = "img,hair_1,pen_1,hair_2,pen_2,hair_3,pen_3,hair_rating,pen_rating,fullAgree"
+    rows = [f"i{n},{n % 3},{n % 2},{n % 3},{n // 2 % 2},{n // 3 % 3},{n % 2},{n % 3},{n % 2},{n % 2}" for n in range(12)]
+    path.write_text("\n".join([header, *rows]) + "\n")
+    with pytest.raises(ColumnError) as refused:
+        read_files([path], ReadOptions())
+    assert "--worker-columns 'hair_1,hair_2,hair_3'; if 'pen_1', 'pen_2', 'pen_3' are, say" in refused.value.message
+
+
+def test_people_with_a_number_each_are_no_families(tmp_path):
+    path = tmp_path / "melodies.csv"
+    rows = [f"m{n},{n % 4},{n % 3},{(n + 1) % 4},{n % 4},{n // 2 % 4},{n % 2}" for n in range(12)]
+    path.write_text("\n".join(["file,1Asli,5Ozan,2Asli,3Cihan,4Cihan,fullAgree", *rows]) + "\n")
+    with pytest.raises(ColumnError, match="If '1Asli', '5Ozan', '2Asli', '3Cihan', '4Cihan' are workers"):
+        read_files([path], ReadOptions())
+
+
+def test_judges_with_an_object_of_answers_each_are_proposed_question_by_question(tmp_path):
+    path = tmp_path / "judges.jsonl"
+    lines = []
+    for n in range(12):
+        verdicts = {judge: {"found": "YN"[n % k % 2], "act": "ab"[n % (5 - k) % 2]} for judge, k in (("gpt", 2), ("gemini", 3))}
+        lines.append(json.dumps({"model": f"m{n % 2}", "prompt_id": n // 2, **verdicts}))
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(
+        ColumnError, match=r"If 'gpt\.found', 'gemini\.found' are workers who answer one question, say `worker_c"
+    ):
+        read_files([path], ReadOptions())
+    labels = read_files([path], ReadOptions.of({"worker_columns": "*.found"}))
+    assert (labels.n_items, labels.n_workers, labels.class_names) == (12, 2, ("N", "Y"))

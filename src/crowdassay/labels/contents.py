@@ -20,7 +20,8 @@ MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
 KNOWN_COLUMN = re.compile(
     rf"(gold|truth|true|ground|gt$|consensus|final|adjudicat|target|expected|reference|{MADE_COLUMN.pattern})", re.IGNORECASE
 )
-MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate"})  # in names such as label_annot_maj
+# In names such as label_annot_maj and fullAgree.
+MADE_WORDS = frozenset({"majority", "maj", "aggregated", "aggregate", "agree", "agreed", "agreement"})
 KNOWN_WORDS = (
     frozenset({"gold", "truth", "groundtruth", "gt", "consensus", "final", "adjudicated", "expected", "reference"}) | MADE_WORDS
 )

@@ -29,7 +29,7 @@ from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, 
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
 from crowdassay.labels.telling import merging_part, parts_note, telling_columns, told_by, whole_table
-from crowdassay.labels.values import as_text, listed, shown_file
+from crowdassay.labels.values import as_text, listed, mapping, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
@@ -283,6 +283,8 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     try:
         source = open_source(file, roles, options.columns)
     except ColumnError as error:
+        if not error.missing and not any(options.columns.values()) and (way := _nested_workers(file)) is not None:
+            raise ColumnError(f"{error.message} {way[0].upper()}{way[1:]}.") from None
         if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
         table = whole_table([file]).slice(0, FIRST_ROWS)
@@ -328,6 +330,17 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     tried.append("if an annotation tool wrote it, name the tool with --from")
     advice = "; ".join(tried)
     return " ".join([*said, f"{advice[0].upper()}{advice[1:]}."])
+
+
+def _nested_workers(file: Probe) -> str | None:
+    """Return the option for records in which each of several judges has an object of the same answers; None for others."""
+    if file.kind != "records" or not any(isinstance(cell, dict) for cell in mapping(file.first).values()):
+        return None
+    try:
+        way = EXPORT_FORMATS["wide"].load("proposal")(file)
+    except CrowdassayError:
+        return None
+    return str(way) if way is not None and "*." in way else None
 
 
 def _empty_said(table: pa.Table, *, named: bool) -> list[str]:

@@ -184,3 +184,22 @@ def test_objects_whose_id_comes_again_or_that_are_in_several_files_are_not_numbe
     for given in (again, [one, two]):
         with pytest.raises(ColumnError, match="tells items apart; name one with `item_column`"):
             read_labels(given, format="nested")
+
+
+def test_rows_that_nothing_names_may_be_persons(tmp_path):
+    header = [f"Q{q}_{thing}" for q in range(4) for thing in ("oak", "elm", "yew")]
+    rows = [f"{n % 3 * 5},{','.join(str((n * k) % 4) for k in range(12))}" for n in range(9)]
+    path = tmp_path / "survey.csv"
+    path.write_text("\n".join([",".join(["years", *header]), *rows]) + "\n")
+    with pytest.raises(ColumnError, match=r"if every row is a worker's and 'Q0_oak', .* are items, say `format='forms'`"):
+        read_labels(path)
+    labels = read_labels(path, format="forms", item_column="Q*_*")
+    assert (labels.n_items, labels.n_workers, labels.n_labels) == (12, 9, 108)
+
+
+def test_rows_with_a_text_each_are_items_and_no_persons(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("text,Q1_a,Q1_b,Q1_c\n" + "".join(f"text {n},{n % 2},{n % 3 % 2},{n % 5 % 2}\n" for n in range(12)))
+    with pytest.raises(ColumnError) as refused:
+        read_labels(path)
+    assert "forms" not in str(refused.value)

@@ -10,6 +10,7 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.foreign import SURVEY_MARKS
 from crowdassay.labels.formats.record import Import
+from crowdassay.labels.formats.stems import as_pattern, family_of
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
 from crowdassay.labels.formats.wide_columns import is_nothing, linked
 from crowdassay.labels.probe import Probe
@@ -18,6 +19,8 @@ from crowdassay.labels.values import listed
 from crowdassay.read_options import ReadOptions
 
 PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
+LEAST_ROWS, LEAST_QUESTIONS = 4, 3  # rows with their header, and columns, from which on rows without names may be persons'
+ITEMS_LISTED = 3
 GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
 # What forms write down about a person that is no answer.
 ABOUT_PERSON = frozenset({
@@ -39,10 +42,29 @@ def recognise(probe: Probe) -> bool:
 
 def proposal(probe: Probe) -> str | None:
     """Return in which case which option reads a file with a row for each person and several columns answered alike."""
+    if probe.kind != "delimited":
+        return None
     person = _person(probe.header)
-    named = probe.kind == "delimited" and person is not None and bool(probe.header[person])
+    if person is None:
+        return _proposal_of_nobody(probe)
     case = "if every worker has a row, and every item a column, say --from forms"
-    return case if named and any(map(_are_alike, _answers(probe))) else None
+    return case if probe.header[person] and any(map(_are_alike, _answers(probe))) else None
+
+
+def _proposal_of_nobody(probe: Probe) -> str | None:
+    """Propose to take rows for persons where nothing names them: neither persons, nor items with a name or text each."""
+    rows = cells_of(probe, limit=ROWS_SAMPLED)
+    if len(rows) < LEAST_ROWS or any(len(row) != len(rows[0]) for row in rows):
+        return None
+    columns = [[cell.strip() for cell in column] for column in zip(*rows[1:], strict=True)]
+    alike = max(_alike(columns), key=len, default=[])
+    group = family_of(probe.header, alike) or alike
+    named = any(len(set(one)) == len(one) for n, one in enumerate(columns) if n not in group)
+    if len(group) < LEAST_QUESTIONS or named or not _are_alike([columns[n] for n in group]):
+        return None
+    way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
+    plain = "*" in way and "'" not in way
+    return f"if every row is a worker's and {items} are items, say --from forms --item-column '{way}'" if plain else None
 
 
 def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:

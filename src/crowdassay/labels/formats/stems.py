@@ -15,8 +15,8 @@ from crowdassay.labels.roles import NUMBERED_WORKER
 
 GAP = re.compile(r"[\s_\-.]+")
 INITIALS = re.compile(r"[a-z]{1,2}", re.IGNORECASE)
-LETTER_AND_NUMBER = re.compile(r"[a-pr-z]\d{1,2}", re.IGNORECASE)  # such as A1; Q1 is a question
-SIDE_PARTS = ({"a", "b"}, {"left", "right"})
+LETTER_AND_NUMBER = re.compile(r"[a-pr-z]?\d{1,2}", re.IGNORECASE)  # such as A1; Q1 is a question
+SIDE_PARTS = ({"a", "b"}, {"left", "right"}, {"winner", "loser"})
 COMPUTED_WORDS = frozenset(
     {"mean", "avg", "average", "std", "stdev", "stddev", "sd", "var", "median", "sum", "total", "count", "final"}
 )
@@ -72,7 +72,9 @@ def _same_parts(names: Sequence[str], places: Sequence[int], *, last: bool) -> d
                 part, stem = names[n][gap.end() :], names[n][: gap.end()]
             by_stem[stem][part.casefold()] = n
     by_parts: dict[frozenset[str], dict[str, dict[str, int]]] = defaultdict(dict)
-    for stem, by_part in by_stem.items():
+    for stem, every in by_stem.items():
+        numbered = {part: n for part, n in every.items() if part[-1:].isdecimal()}  # the others were made of them
+        by_part = numbered if len(numbered) > 1 else every
         if len(by_part) > 1 and by_part.keys() not in SIDE_PARTS and not TIMES & by_part.keys():
             by_parts[frozenset(by_part)][stem] = by_part
     best: Mapping[str, dict[str, int]] = max(by_parts.values(), key=len, default={})
@@ -82,8 +84,8 @@ def _same_parts(names: Sequence[str], places: Sequence[int], *, last: bool) -> d
 def _are_initials(parts: Collection[str]) -> bool:
     """Return whether parts of names are the numbers or the initials of workers.
 
-    >>> [_are_initials(parts) for parts in ({"A1", "A2"}, {"e", "w"}, {"rater1", "rater2"}, {"ann", "bob"})]
-    [True, True, True, False]
+    >>> [_are_initials(parts) for parts in ({"A1", "A2"}, {"e", "w"}, {"1", "2"}, {"rater1", "rater2"}, {"ann", "bob"})]
+    [True, True, True, True, False]
     """
     return any(all(map(pattern.fullmatch, parts)) for pattern in (INITIALS, LETTER_AND_NUMBER, NUMBERED_WORKER))
 
@@ -95,12 +97,16 @@ def family_of(names: Sequence[str], places: Sequence[int]) -> list[int]:
     ([0, 1, 2], [])
     >>> family_of(["label_a", "label_b", "sure_a", "sure_b"], [0, 1, 2, 3]), family_of(["rater 1", "rater 2"], [0, 1])
     ([0, 1], [])
+    >>> family_of(["1ann", "2ann", "3bob", "4bob", "5cy"], [0, 1, 2, 3, 4])
+    []
     """
     found = [[n for n in places if fnmatchcase(names[n], way)] for place in places for way in _patterns(names[place])]
     if not found or max(map(len, found)) == len(places):
         return []
     best = max(found, key=len)
+    alone = {one[0] for one in found if len(one) == 1} - {n for one in found for n in one if len(one) > 1}
     apart = any(len(other) > 1 and not set(other) & set(best) for other in found)
+    apart = apart and not any(names[n][:1].isdecimal() for n in alone)  # people with a number each, some of them twice
     return best if len(best) > 1 and (apart or (len(best) >= LEAST_FAMILY and 2 * len(best) > len(places))) else []
 
 

@@ -35,7 +35,7 @@ from crowdassay.labels.formats.wide_columns import (
     opposed,
     worker_proposal,
 )
-from crowdassay.labels.jsontext import EXACT_DECODER
+from crowdassay.labels.jsontext import EXACT_DECODER, flat
 from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
@@ -314,6 +314,8 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
         named = [value for value in probe.values() if isinstance(value, dict)]
     if named and all(isinstance(cell, dict) for row in named for cell in row.values()):
         raise DataError(f"{probe.shown} holds objects within objects where a table with a column for each worker has labels.")
+    if any(isinstance(cell, dict) for row in named for cell in row.values()):  # such as each judge's verdict
+        named = [{name: cell for name, cell in flat(row).items() if not isinstance(cell, dict)} for row in named]
     names = list(dict.fromkeys(name for row in named for name in row))
     if not names:
         raise DataError(f"No labels found: {probe.shown} holds no objects with names and labels.")
