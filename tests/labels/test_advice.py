@@ -194,7 +194,8 @@ def test_texts_and_a_rating_beside_them_are_asked_about(tmp_path):
         tmp_path, rated
     )
     assert read_labels(tmp_path / "answers_2024.csv", label_column="value").n_classes == 5
-    for beside in (["x"] * 12, [1] * 12, [ord(text) for text in rated["answer"]]):  # no numbers, one, the same said again
+    facts = [ord(text) for text in rated["answer"]], [n // 2 for n in N]  # the same said again, and what an item costs
+    for beside in (["x"] * 12, [1] * 12, *facts):
         pd.DataFrame({**rated, "value": beside}).to_csv(tmp_path / "one.csv", index=False)
         assert read_labels(tmp_path / "one.csv").report.columns["label"] == "answer"
     pd.DataFrame(rated).rename(columns={"answer": "label"}).to_csv(tmp_path / "label.csv", index=False)

@@ -220,6 +220,7 @@ def test_a_finer_column_that_is_called_like_an_item_is_asked_for_where_some_labe
         ("row_id", lambda w, n: 8 * w + n),
         ("click_id", lambda w, n: 8 * w + n),
         ("rating_id", lambda w, n: f"r{w}.{n}"),
+        ("task_run_id", lambda w, n: f"r{w}.{n}"),
         ("id", lambda w, n: f"r{w}.{n}"),
         ("remark", lambda w, n: f"r{n}"),
         ("event_id", lambda w, n: f"e{n // 2}"),  # makes repeats as well
@@ -254,6 +255,12 @@ def test_an_item_whose_number_comes_in_several_datasets_is_noted(tmp_path):
     assert read_labels(path, item_column="item,dataset").report.notes == ()
     alone = [{"item": row["question_id"] + row["model"], "batch": row["judge"], **row} for row in ROWS]  # each has a batch
     assert "Rows of one" not in " ".join(read_labels(write(alone, tmp_path / "b.csv"), item_column="item").report.notes)
+
+
+def test_a_dataset_that_is_an_object_is_no_reason_to_stop(tmp_path):
+    rows = [{"dataset": {"name": "d"}, "item": n, "worker": w, "label": n % 2} for w in "uv" for n in range(4)]
+    for suffix in (".jsonl", ".json", ".parquet"):
+        assert read_labels(write(rows, tmp_path / f"a{suffix}")).n_labels == 8
 
 
 def test_the_dataset_is_proposed_with_the_item_that_it_parts(tmp_path):

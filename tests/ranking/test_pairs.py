@@ -426,6 +426,9 @@ def test_where_the_winner_is_empty_in_ties_the_column_that_says_so_is_taken():
     pairs = read_pairs(rows)
     assert (pairs.columns["winner"], pairs.n_pairs, pairs.n_ties) == ("pick", 6, 2)
     assert read_pairs(rows, winner_column="winner").n_pairs == 4
+    second = [{**row, "pick": {"a": "b"}.get(row["pick"], row["pick"])} for row in rows]  # another's opinion
+    with pytest.raises(ColumnError, match="name the column that says who won with `winner_column`"):
+        read_pairs(second)
     for row in rows:
         row["remark"], row["pick"] = row["pick"], "sure" if row["winner"] else row["pick"]
     rows[0]["remark"] = None

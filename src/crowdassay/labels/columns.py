@@ -98,7 +98,7 @@ def find_columns(
         elif "label" in chosen and "item" in chosen and not given.get("label"):
             doubt_label(chosen, _items(chosen), _free(names, chosen), sample)
         if "label" in chosen and not given.get("label"):
-            doubt_beside_rating(chosen["label"], _free(names, chosen), sample)
+            doubt_beside_rating(chosen["label"], _items(chosen), _free(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
         raise _not_found(names, wanted, chosen, given, sample() if sample is not None else [])
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):

@@ -49,7 +49,7 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
         )
 
 
-def doubt_beside_rating(label: str, free: Sequence[str], sample: Sample) -> None:
+def doubt_beside_rating(label: str, items: Sequence[str], free: Sequence[str], sample: Sample) -> None:
     """Raise `ColumnError` where the label holds texts and a rating beside it numbers that say something else.
 
     Texts in a column that is called a label, and nothing else, are the label.
@@ -61,9 +61,13 @@ def doubt_beside_rating(label: str, free: Sequence[str], sample: Sample) -> None
     if any(number_of(str(row[label])) is not None for row in rows):
         return
     for name in ratings:
-        cells = {(str(row[label]), value) for row in rows if (value := cell_text(row.get(name))) is not None}
-        numbers = {number_of(value) for _, value in cells}
-        if None not in numbers and len(cells) > len({text for text, _ in cells}) and len(numbers) > 1:
+        given = [(row, value) for row in rows if (value := cell_text(row.get(name))) is not None]
+        numbers = {number_of(value) for _, value in given}
+        said = {(str(row[label]), value) for row, value in given}
+        of_items = {(key_of(row, items), value) for row, value in given}
+        n_items = len({key for key, _ in of_items})
+        again = n_items == len(of_items) < len(given)  # the same whoever the worker is: a fact of the item
+        if None not in numbers and len(numbers) > 1 and len(said) > len({text for text, _ in said}) and not (items and again):
             raise ColumnError(
                 f"The column {shown(label)} holds texts and {shown(name)} numbers, and either could be the label: say "
                 f"--label-column {shown_file(name)}, or {shown(label)} if it is."

@@ -66,10 +66,10 @@ def side_columns(names: Sequence[str], rows: Rows) -> list[tuple[str, str]]:
 
 
 def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequence[str]) -> str:
-    """Return the column that says who won: another one where the first is empty in rows in which only that one says tie.
+    """Return the column that says who won: another, where the first is empty in its ties, and both agree elsewhere.
 
-    >>> rows = [{"winner": "x", "pick": "a"}, {"winner": "", "pick": "tie"}]
-    >>> fuller_winner("winner", ["pick"], rows, [])
+    >>> rows = [{"l": "x", "r": "y", "winner": "x", "pick": "a"}, {"l": "x", "r": "y", "winner": "", "pick": "tie"}]
+    >>> fuller_winner("winner", ["pick"], rows, ["l", "r"])
     'pick'
     """
     gaps = [row for row in rows if cell_text(row.get(winner)) is None]
@@ -77,6 +77,7 @@ def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Seque
         return winner
     tied = [name for name in names if all(plain_word(cell) in TIE_WORDS for cell in _texts(gaps, name)) and _texts(gaps, name)]
     full = [name for name in tied if len(_texts(rows, name)) == len(rows) and _says_who_won(rows, name, compared)]
+    full = [name for name in full if all(_side(row, winner, compared) in {None, _side(row, name, compared)} for row in rows)]
     if len(full) == 1:
         return full[0]
     if tied:
@@ -150,6 +151,16 @@ def _says_who_won(rows: Rows, name: str, compared: Sequence[str]) -> bool:
             for row in rows
         )
     )
+
+
+def _side(row: Mapping[str, Any], name: str, compared: Sequence[str]) -> int | None:
+    """Return which side won a comparison, or that it was a tie, as a column says by name or by side; None where it does not."""
+    cell = cell_text(row.get(name))
+    if cell is None:
+        return None
+    names = [cell_text(row.get(side)) for side in compared]
+    word = plain_word(cell)
+    return names.index(cell) if cell in names else TIED if word in TIE_WORDS else SIDE_WORDS.get(word, MISSING)
 
 
 def _hold_names(rows: Rows, one: str, two: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.arrays import IntArray
-from crowdassay.errors import ColumnError
+from crowdassay.errors import ColumnError, CrowdassayError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.contents import is_id, is_position, last_word
 from crowdassay.labels.delimited import BATCH
@@ -33,7 +33,19 @@ FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
 REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
 PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus"})  # each of which may number its own items
 # What with "id" tells labels or rows, whose item another column names.
-OF_ROWS = (*ROLES["label"].words, "row", "line", "assignment", "submission", "session", "result", "entry", "log", "attempt")
+OF_ROWS = (
+    *ROLES["label"].words,
+    "row",
+    "line",
+    "assignment",
+    "submission",
+    "session",
+    "result",
+    "entry",
+    "log",
+    "attempt",
+    "run",
+)
 MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
 
 WholeTable = Callable[[], pa.Table]
@@ -155,9 +167,11 @@ def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]
     parts = [name for name in sorted(shared) if last_word(name) in PART_WORDS and name not in columns.values()]
     if not parts or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
         return []
-    table = pa.concat_tables(
-        [open_columns(file, [*named, *parts], named).read() for file in probes], promote_options="permissive"
-    )
+    try:
+        tables = [open_columns(file, [*named, *parts], named).read() for file in probes]
+    except CrowdassayError:  # such as a dataset that is an object: nobody asked for it
+        return []
+    table = pa.concat_tables(tables, promote_options="permissive")
     if (part := merging_part(table, named[:1], named[1])) is None:
         return []
     return [
