@@ -450,3 +450,39 @@ def test_judges_with_an_object_of_answers_each_are_proposed_question_by_question
         read_files([path], ReadOptions())
     labels = read_files([path], ReadOptions.of({"worker_columns": "*.found"}))
     assert (labels.n_items, labels.n_workers, labels.class_names) == (12, 2, ("N", "Y"))
+
+
+def test_cells_with_the_answers_of_several_workers_are_no_labels(tmp_path):
+    path = tmp_path / "tweets.csv"
+    rows = [f"t{n},{n % 2} 0 0 1,{n % 3 % 2} 0 0 1,0.5" for n in range(12)]
+    path.write_text("\n".join(["tweet,cat1_said,cat2_said,mean_a", *rows]) + "\n")
+    with pytest.raises(
+        ColumnError, match="The cells of 'cat1_said', 'cat2_said' hold several answers each, without saying who gave which"
+    ):
+        read_files([path], ReadOptions())
+
+
+def test_workers_beside_flags_are_proposed_with_them(tmp_path):
+    path = tmp_path / "paradigms.csv"
+    rows = [f"{n % 2 == 0},{n % 3 == 0},{n % 5 == 0},{'ABC'[n % 3]},{'ABC'[n % 4 % 3]}" for n in range(12)]
+    path.write_text("\n".join(["Fun,Imp,Log,Human,Machine", *rows]) + "\n")
+    with pytest.raises(ColumnError, match=r"If 'Human', 'Machine' are workers .* 'Human,Machine'; if 'Fun', 'Imp', 'Log' are"):
+        read_files([path], ReadOptions())
+
+
+def test_columns_that_end_in_workers_are_proposed_beside_a_column_called_like_one(tmp_path):
+    path = tmp_path / "games.csv"
+    rows = [f"p{n % 3},i{n // 3},{'ab'[n % 2]},{'ab'[n % 5 % 2]},{'xy'[n % 2]},{'xy'[n // 2 % 2]}" for n in range(18)]
+    path.write_text("\n".join(["participantid,itemid,tag_ann1,tag_ann2,why_ann1,why_ann2", *rows]) + "\n")
+    with pytest.raises(ColumnError, match=r"If 'tag_ann1', 'tag_ann2' are .* 'tag_ann\*'; if 'why_ann1', 'why_ann2' are"):
+        read_files([path], ReadOptions())
+
+
+def test_a_column_of_texts_that_parts_a_guessed_item_is_asked_for(tmp_path):
+    path = tmp_path / "forms.csv"
+    rows = [f"i{n // 2 if n < 12 else n},{'ab'[n % 2]},{w},{n % 3 % 2}" for n in range(24) for w in "xyz"]
+    path.write_text("\n".join(["item,form,worker,label", *rows]) + "\n")
+    with pytest.raises(ColumnError, match=r"18 of 72 labels repeat .*; told by 'item' and 'form', none does: say"):
+        read_files([path], ReadOptions())
+    path.write_text(path.read_text().replace("form", "round"))
+    assert read_files([path], ReadOptions()).n_items == 18

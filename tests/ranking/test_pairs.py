@@ -452,3 +452,8 @@ def test_a_winner_of_several_words_is_known_where_the_sides_are():
     rows = [{**row, "style_winner": "a"} for row in rows]
     with pytest.raises(ColumnError, match="No winner column found"):
         read_pairs(rows)
+
+
+def test_the_better_and_the_worse_are_winner_and_loser():
+    pairs = read_pairs(pa.table({"query": ["q", "r"], "better_choice": ["x", "y"], "worse_choice": ["y", "z"]}))
+    assert names(pairs) == [("x", "y", 0), ("y", "z", 0)]

@@ -17,12 +17,13 @@ from crowdassay.text import joined
 # Words for people that other things are called after too, so that they are proposed and never taken.
 PEOPLE = frozenset(
     {
-        "subject", "subj", "person", "member", "juror", "student", "teacher", "player", "reader", "speaker", "respondent", "p",
-        "pid", "ppt", "ps", "s", "sid", "uid", "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer",
-        *MAYBE_WORKERS, *ROLES["worker"].words,
+        "subject", "subj", "person", "member", "juror", "reader", "respondent", "p", "pid", "ppt", "ps", "s", "sid", "uid",
+        "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", *MAYBE_WORKERS, *ROLES["worker"].words,
     }
 )  # fmt: skip
-NAMING_WORDS = frozenset({"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid"})
+NAMING_WORDS = frozenset(
+    {"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid", "family", "model"}
+)
 MOST_PROPOSED = 3  # labels that are named
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 

@@ -283,7 +283,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     try:
         source = open_source(file, roles, options.columns)
     except ColumnError as error:
-        if not error.missing and not any(options.columns.values()) and (way := _nested_workers(file)) is not None:
+        if not error.missing and not any(options.columns.values()) and (way := _other_workers(file)) is not None:
             raise ColumnError(f"{error.message} {way[0].upper()}{way[1:]}.") from None
         if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
@@ -332,15 +332,19 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     return " ".join([*said, f"{advice[0].upper()}{advice[1:]}."])
 
 
-def _nested_workers(file: Probe) -> str | None:
-    """Return the option for records in which each of several judges has an object of the same answers; None for others."""
-    if file.kind != "records" or not any(isinstance(cell, dict) for cell in mapping(file.first).values()):
+def _other_workers(file: Probe) -> str | None:
+    """Return the option for a table that names workers in its columns though labels may be anywhere; None for others.
+
+    That is where each of several judges has an object of the same answers, or where columns end in numbered workers.
+    """
+    nested = file.kind == "records" and any(isinstance(cell, dict) for cell in mapping(file.first).values())
+    if not nested and file.kind != "delimited":
         return None
     try:
-        way = EXPORT_FORMATS["wide"].load("proposal")(file)
+        way = EXPORT_FORMATS["wide"].load("proposal" if nested else "proposal_numbered")(file)
     except CrowdassayError:
         return None
-    return str(way) if way is not None and "*." in way else None
+    return str(way) if way is not None and ("*." in way or not nested) else None
 
 
 def _empty_said(table: pa.Table, *, named: bool) -> list[str]:

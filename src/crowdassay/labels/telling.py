@@ -12,7 +12,7 @@ import pyarrow as pa
 from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError, CrowdassayError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.contents import is_id, is_position, last_word
+from crowdassay.labels.contents import is_id, is_position, last_word, words_of
 from crowdassay.labels.delimited import BATCH
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe
@@ -27,7 +27,11 @@ ROWS_TRIED = 8 * BATCH
 MOST_JOINED, MOST_JOINED_FOR_NOTE = 3, 2  # columns that make an item together, and where that is only noted
 MOST_TRIED, MOST_TRIED_FREELY = 30, 12  # columns that are tried together with one that was guessed, and without
 SETS_LISTED = 3
+MOST_DIFFERENT = 0.75  # share of rows in which a column that tells items is different, at most
 FIRST_TRIED = 4096  # rows in which most columns that tell no items show it
+AGAIN_WORDS = frozenset(
+    {"round", "session", "phase", "attempt", "pass", "wave", "visit", "day", "repeat", "stage", "run", "batch"}
+)
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
 REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
@@ -107,15 +111,29 @@ def check_repeats(
 
 def _ask_for_finer(repeats: int, n_labels: int, columns: Mapping[str, str], rows: pa.Table) -> None:
     """Raise `ColumnError` where some labels repeat a worker and an item, and a finer column names items so that none does."""
-    if not (finer := finer_items(rows, columns)):
+    finer = [[name] for name in finer_items(rows, columns)] or _with_one_more(rows, columns)
+    if not finer:
         return
-    guessed, ways = columns["item"], " or ".join(f"--item-column {shown_file(name)}" for name in finer)
+    guessed, told = columns["item"], " or ".join(joined([shown(name) for name in one]) for one in finer)
+    ways = " or ".join(f"--item-column {shown_file(join_names(one))}" for one in finer)
     raise ColumnError(
-        f"If items are told by {shown(guessed)}, {repeats:,} of "
-        f"{counted(n_labels, 'label')} repeat a worker and an item; told by "
-        f"{' or '.join(map(shown, finer))}, none does: say {ways}. If workers did label items again, say --item-column "
-        f"{shown_file(guessed)}."
+        f"If items are told by {shown(guessed)}, {repeats:,} of {counted(n_labels, 'label')} repeat a worker and an item; told "
+        f"by {told}, none does: say {ways}. If workers did label items again, say --item-column {shown_file(guessed)}."
     )
+
+
+def _with_one_more(table: pa.Table, columns: Mapping[str, str]) -> list[list[str]]:
+    """Return the guessed item with a column of texts beside which none comes twice, and that names no round of labelling.
+
+    >>> rows = [{"id": n // 2, "form": "ab"[n % 2], "pass": n % 2, "who": w, "x": 0} for n in range(6) for w in "yz"]
+    >>> _with_one_more(pa.Table.from_pylist(rows), {"item": "id", "worker": "who", "label": "x"})
+    [['id', 'form']]
+    """
+    if not set(columns.values()) <= set(table.column_names):
+        return []
+    sets = telling_columns(table, columns["item"], columns["worker"], columns["label"], 2)
+    texts = [one for one in sets if len(one) == 2 and not _are_numbers(table[one[1]])]
+    return [one for one in texts if AGAIN_WORDS.isdisjoint(words_of(one[1])) and not is_position(one[1])][:1]
 
 
 def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
@@ -246,7 +264,9 @@ def telling_columns(
     spare = () if who.max() else tuple(name for name in names if plain_name(name).endswith(NAMING_ENDS))
     coded_names = ((name, _codes(table[name])) for name in names)
     codes = {
-        name: coded for name, coded in coded_names if coded is not None and (name in spare or 2 * coded.max() + 2 <= len(coded))
+        name: coded
+        for name, coded in coded_names
+        if coded is not None and (name in spare or coded.max() < MOST_DIFFERENT * len(coded))
     }
     if guessed is not None and guessed not in codes:
         return []

@@ -39,8 +39,8 @@ FROM_NOUGHT, FROM_ONE = (  # with one more than may be, so that none is left out
     for first in (0, 1)
 )
 WON_AND_LOST = (
-    Role("winner", "--winner-column", ("winner", "chosen"), ("", "id", "name", "model", "team")),
-    Role("loser", "--right-column", ("loser", "rejected"), ("", "id", "name", "model", "team")),
+    Role("winner", "--winner-column", ("winner", "chosen", "better"), ("", "id", "name", "model", "team", "choice", "item")),
+    Role("loser", "--right-column", ("loser", "rejected", "worse"), ("", "id", "name", "model", "team", "choice", "item")),
 )
 
 Given = dict[str, str | None]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.files import read_labels
 from support.exports import csv_text, json_lines, rows_of, write
 
@@ -203,3 +203,21 @@ def test_rows_with_a_text_each_are_items_and_no_persons(tmp_path):
     with pytest.raises(ColumnError) as refused:
         read_labels(path)
     assert "forms" not in str(refused.value)
+
+
+def test_one_list_of_workers_goes_with_lists_of_labels_for_several_questions(tmp_path):
+    asked = {"labels_a": ["y", "n"], "labels_b": ["u", "v"], "ages": [31, 45]}
+    records = {f"k{n}": {"id": n, "annotators": [f"a{n % 2}", f"a{n % 2 + 1}"], **asked} for n in range(4)}
+    path = write(tmp_path / "lists.json", json.dumps(records))
+    with pytest.raises(ParameterError, match=r"several questions \('labels_a', 'labels_b'\)"):
+        read_labels(path)
+    labels = read_labels(path, question="labels_b")
+    assert (labels.n_items, labels.n_workers, labels.n_labels, labels.class_names) == (4, 3, 8, ("u", "v"))
+
+
+def test_an_object_of_items_may_have_items_without_labels(tmp_path):
+    path = write(tmp_path / "answers.json", json.dumps({"0": {"1": "a"}, "1": {}, "2": {"0": "b", "1": "a"}, "3": {"0": "a"}}))
+    with pytest.raises(DataError, match="if the outer names are items and the inner ones workers"):
+        read_labels(path)
+    labels = read_labels(path, format="wide")
+    assert (labels.n_labels, labels.workers.to_pylist(), labels.n_items) == (4, ["1", "0"], 3)

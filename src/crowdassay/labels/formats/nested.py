@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.contents import is_id
+from crowdassay.labels.contents import is_id, words_of
 from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_ROWS, are_classes
@@ -107,7 +107,19 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
             return (name,)
     if len(workers) == len(labels) == 1 and (given := _parts(record[workers[0]])) and not isinstance(given[0], dict | list):
         return (workers[0], labels[0]) if len(given) == len(_parts(record[labels[0]])) else None
+    if len(workers) == 1 and not labels and (given := as_list(record[workers[0]])) and not isinstance(given[0], dict | list):
+        return (workers[0], *asked) if (asked := _label_lists(record, len(given))) else None
     return None
+
+
+def _label_lists(record: Mapping[str, Any], size: int) -> list[str]:
+    """Return the keys of lists of so many labels, one for each question.
+
+    >>> _label_lists({"labels_task1": ["a", "b"], "labels_task2": ["x", "y"], "ages": [31, 45], "labels_all": ["a"]}, 2)
+    ['labels_task1', 'labels_task2']
+    """
+    lists = [name for name, value in record.items() if isinstance(value, list) and len(value) == size]
+    return [name for name in lists if any(_is(word, "label", "s") for word in words_of(name))]
 
 
 def _name_items(inside: Sequence[Mapping[str, Any]]) -> bool:
@@ -138,9 +150,9 @@ def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) 
             worker = _worker(judgement)
             yield (judgement[worker] if worker else None), {name: as_list(judgement.get(name)) for name in asked}
     elif where is not None:
-        workers, labels = (_parts(record[name]) for name in where)
-        for worker, label in zip(workers, labels, strict=True):
-            yield worker, {where[1]: as_list(label)}
+        workers, *labels = (_parts(record[name]) for name in where)
+        for worker, *given in zip(workers, *labels, strict=True):
+            yield worker, {name: as_list(label) for name, label in zip(where[1:], given, strict=True)}
 
 
 def _questions(inside: Sequence[Mapping[str, Any]], wanted: str | None) -> list[str]:

@@ -57,13 +57,14 @@ def objects(value: Any) -> list[dict[str, Any]]:
 def is_map(value: Any) -> bool:
     """Return whether a JSON value is an object of objects that hold nothing but values.
 
-    >>> is_map({"i1": {"ann": "a"}}), is_map({"i1": {"votes": []}}), is_map([])
-    (True, False, False)
+    >>> is_map({"i1": {"ann": "a"}, "i2": {}}), is_map({"i1": {"votes": []}}), is_map({"i1": {}}), is_map([])
+    (True, False, False, False)
     """
     return (
         isinstance(value, dict)
         and bool(value)
-        and all(isinstance(row, dict) and row for row in value.values())
+        and all(isinstance(row, dict) for row in value.values())
+        and any(value.values())
         and not any(isinstance(cell, list | dict) for row in value.values() for cell in row.values())
     )
 

@@ -32,6 +32,7 @@ from crowdassay.labels.formats.wide_columns import (
     choose_workers,
     is_nothing,
     not_workers,
+    numbered_proposal,
     opposed,
     worker_proposal,
 )
@@ -82,6 +83,11 @@ def proposal_matrix(probe: Probe) -> str | None:
     if not body or any(cell.startswith("{") for row in body for cell in row[1:2]):
         return None
     return worker_proposal([name.strip() for name in rows[0]], [[row[n].strip() for row in body] for n in range(len(rows[0]))])
+
+
+def proposal_numbered_matrix(probe: Probe) -> str | None:
+    """Return the options for columns of answers that end in numbered workers, as ``tag_ann1`` does; None if there are none."""
+    return numbered_proposal(probe.header)
 
 
 def recognise_triples(probe: Probe) -> bool:
@@ -307,7 +313,8 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
     except (ValueError, RecursionError):  # a record on each line
         whole = None
     if is_map(whole):
-        if all(name.isdigit() for row in whole.values() for name in row):  # columns of rows, as pandas writes a frame
+        inner = {name for row in whole.values() for name in row}
+        if all(map(str.isdigit, inner)) and not all(map(str.isdigit, whole)):  # columns of rows, as pandas writes a frame
             whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
         named = [{"": name, **row} for name, row in whole.items()]
     else:

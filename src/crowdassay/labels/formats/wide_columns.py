@@ -16,9 +16,9 @@ import numpy as np
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
 from crowdassay.labels.columns import check_given, matching_columns
-from crowdassay.labels.contents import LABEL_LENGTH, is_id, is_known, is_made, words_of
+from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, is_id, is_known, is_made, words_of
 from crowdassay.labels.delimited import FIRST_ROWS
-from crowdassay.labels.formats.stems import LEAST_FAMILY, as_pattern, family_of, questions_of_workers
+from crowdassay.labels.formats.stems import COMPUTED_WORDS, LEAST_FAMILY, as_pattern, family_of, questions_of_workers
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
@@ -50,7 +50,7 @@ QUESTION_WORDS = re.compile(
     "tone|style|overall|global|safety|facts?|data|grammar|spelling|structure|language|scores?|type|category|topic|domain|intent|"
     "role|status|source|year|level|rules?|criterion|criteria|aspect|dimension|questions?|flag|errors?|err|name|currency|concern|"
     "signals|strategy|option|mean|avg|std|count|rate|ratio|total|sum|median|margin|percent|target|base|baseline|system|is|are|"
-    "has|does|do|if|any|not|the|match|predicted|suggested|expected"
+    "has|does|do|if|any|not|the|match|from|to|predicted|suggested|expected"
 )
 NUMBERED_THINGS = frozenset(
     {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
@@ -95,6 +95,23 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> s
         raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
     ways = [(some, ways_of(names, [some]) if doubt else "--from wide") for some in may]
     ways = [(some[:-1] if _ends_with_conclusion(names, columns, some) else some, way) for some, way in ways]
+    return _told(names, ways)
+
+
+def numbered_proposal(names: Sequence[str]) -> str | None:
+    """Return the options for columns of answers that end in numbered workers, whoever else is named; None if there are none.
+
+    >>> numbered_proposal(["id", "user", "tag_ann1", "tag_ann2", "note_1"])
+    "if 'tag_ann1', 'tag_ann2' are workers who answer one question, say --worker-columns 'tag_ann*'"
+    """
+    ends = {n: re.split(r"[\s_\-.]+", name)[-1] for n, name in enumerate(names)}
+    stems = {n: names[n][: -len(end)] for n, end in ends.items() if NUMBERED_WORKER.fullmatch(end) and end != names[n]}
+    sets = [[n for n, stem in stems.items() if stem == one] for one in dict.fromkeys(stems.values())]
+    return _told(names, [(places, ways_of(names, [places])) for places in sets if len(places) > 1])
+
+
+def _told(names: Sequence[str], ways: Sequence[tuple[Sequence[int], str]]) -> str | None:
+    """Return one sentence on sets of columns and the options that read them; None where no option does."""
     said = [f"if {listed([names[n] for n in some], COLUMNS_LISTED)} are{{}}, say {way}" for some, way in ways if way]
     more = " workers who answer one question"
     return "; ".join(one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED])) or None
@@ -128,14 +145,29 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
     beside = next((name for n, name in enumerate(names) if n not in chosen and RESULT_COLUMN.fullmatch(name)), None)
     if beside is not None:
         return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
-    if any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
+    called = all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
+    if called or any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
         return f"{said} hold numbers that were computed, such as means, and no labels"
+    if _hold_several([cell for row in rows for cell in row if cell]):
+        return f"The cells of {said} hold several answers each, without saying who gave which"
     if (reason := _asking(said, [names[n] for n in chosen]) or _counted(names, columns, chosen)) is not None:
         return reason
     several = [given for row in rows if len(given := [cell for cell in row if cell is not None]) > 1]
     if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
         return f"No two of {said} ever hold the same value in a row, so that they hardly answer one question"
     return None
+
+
+def _hold_several(cells: Sequence[str]) -> bool:
+    """Return whether most cells hold several answers, some the same: those of several workers, and no set of choices.
+
+    >>> _hold_several(["1 0 0", "0 0 1", "0 0 0", "1 1 0"]), _hold_several(["a, b", "b", "a", "a, b"])
+    (True, False)
+    """
+    answers = [re.split(r"[\s,;|]+", cell.strip()) for cell in cells]
+    words = Counter(word for parts in answers for word in parts)
+    repeated = sum(len(set(parts)) < len(parts) for parts in answers)
+    return 2 * repeated > len(cells) and len(words) <= len(cells) / 2
 
 
 def _asking(said: str, names: Sequence[str]) -> str | None:
@@ -334,10 +366,17 @@ def _workers(
     groups = sorted(_alike(cells, rest), key=len, reverse=True)
     if len(groups) > 1 and len(groups[0]) == len(groups[1]):
         return [], [group for group in groups if len(group) == len(groups[0])], free, cells
+    others = [group for group in groups[1:] if len(group) > 1 and not _says_yes_or_no(cells, group)]
+    if others and _says_yes_or_no(cells, groups[0]):  # workers who answer otherwise may stand beside flags
+        return [], [*others, groups[0]], free, cells
     family = family_of(names, groups[0])
-    others = [[n for n in groups[0] if n not in family], *groups[1:]]
-    like = [other for other in others if len(other) == len(family) and "*" in as_pattern(names, other)]
+    rest_of = [[n for n in groups[0] if n not in family], *groups[1:]]
+    like = [other for other in rest_of if len(other) == len(family) and "*" in as_pattern(names, other)]
     return groups[0], [family, *like] if family else [], free, cells
+
+
+def _says_yes_or_no(cells: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
+    return all(cell.casefold() in YES_OR_NO for n in places for cell in cells[n])
 
 
 def _is_other(cells: Sequence[str], held: Mapping[str, int]) -> bool:
