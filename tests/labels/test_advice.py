@@ -184,8 +184,10 @@ def test_settings_beside_a_model_are_no_labels(tmp_path):
     results = {"model": list("mn") * 6, "train_method": list("uuvv") * 3, "fluency": [f"{n}.25" for n in N]}
     said = told(tmp_path, results)
     assert "No item or label column" in said
-    assert "train_method'; name" not in said
     assert "the label may be" not in said
+    assert "; by its name the label may be 'human_rating'; name" in told(
+        tmp_path, {**results, "human_rating": [n % 4 for n in N]}
+    )
 
 
 def test_texts_and_a_rating_beside_them_are_asked_about(tmp_path):

@@ -141,6 +141,11 @@ def test_an_empty_first_row_of_a_matrix_without_a_header_is_an_item(tmp_path, te
     assert labels.items.to_pylist() == ["1", "2", "3"]  # item 0 has no label
 
 
+@pytest.mark.parametrize("mark", ["\t", ",", '"', " "])
+def test_a_long_line_of_separators_before_a_name_takes_no_time(tmp_path, mark):
+    assert sniff(write(tmp_path, mark * 20_000 + "a" + mark * 4 + "\nb,c\n")).skip == 0
+
+
 def test_lines_that_are_quoted_as_a_whole_are_refused_by_name(tmp_path):
     text = '"item,worker,label"\n"""i 1"",ann,yes"\n"""i 1"",bob,no"\n'
     with pytest.raises(

@@ -336,11 +336,11 @@ def _could_be_meant(role: Role, rows: Sequence[Mapping[str, Any]], name: str, ch
 
 def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
     """Return what may be the label, after a semicolon: first columns that are called so, however many values they have."""
-    if plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen:
-        return ""  # a row for each model, which were hardly labelled by them
+    # Where rows are models' and no item is known, it is hardly what they said: settings and results are not offered.
+    results = plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen
     free = [name for name in _free(names, chosen) if not is_kind(name) and not is_count(name)]
     called = [name for name in free if is_called_label(name) and (not rows or _may_be_rating(name, rows, chosen))]
-    held = [name for name in free if name not in called and could_hold("label", rows, name, chosen)]
+    held = [name for name in free if name not in called and not results and could_hold("label", rows, name, chosen)]
     by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
     by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
     return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)

@@ -30,7 +30,7 @@ SEPARATORS = (",", ";", "\t", "|")
 BLANK = " "  # separates cells where nothing else does, and the first line is a header
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 COMMENT_LINES = re.compile(r"(?=#+[ \t])(?:#[^\r\n]*(?:\r\n|\r|\n)|[ \t]*(?:\r\n|\r|\n))+(?=[^#\s])")
-EMPTY_ROWS = re.compile(r'(?:[ \t"]*([,;\t|])(?:[ \t"]|\1)*(?:\r\n|\r|\n))+')  # lines that hold separators only
+NO_CELLS = ' \t",;|'  # what lines without any cell are made of
 SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern}', re.IGNORECASE)
 LINE_END = re.compile(r"\r\n|\r|\n")
 SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
@@ -171,14 +171,19 @@ def _empty_rows(text: str) -> str:
     >>> _empty_rows(",,\nitem,ann,bob\ni1,yes,no\n"), _empty_rows(",,\nyes,no,no\nno,yes,yes\n"), _empty_rows(",\n3,4\n1,5\n")
     (',,\n', '', '')
     """
-    found = EMPTY_ROWS.match(text)
-    rest = text[found.end() :] if found is not None else ""
-    if found is None or not rest.strip():
+    end = 0
+    for line_end in LINE_END.finditer(text):
+        line = text[end : line_end.start()]
+        if line.strip(NO_CELLS) or line.count('"') % 2:
+            break
+        end = line_end.end()
+    lead, rest = text[:end], text[end:]
+    if not lead.strip() or not rest.strip():
         return ""
     header, *below = [[cell.strip() for cell in record] for record in _best_layout(rest)[1]]
     names, held = [name for name in header if name], {cell for record in below for cell in record}
     headed = len(names) > 1 and len(set(names)) == len(names) and held.isdisjoint(names) and bool(below)
-    return found.group() if headed and not are_numbers(names) else ""
+    return lead if headed and not are_numbers(names) else ""
 
 
 def _quoted_as_a_whole(text: str, records: list[list[str]]) -> bool:
