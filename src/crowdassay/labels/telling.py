@@ -80,8 +80,10 @@ def check_repeats(
     if not repeats or table is None or REPEATS_ASKED * repeats < n_labels or (named and 2 * repeats < n_labels):
         return []
     if 2 * repeats < n_labels:
-        _ask_for_finer(repeats, n_labels, columns, table())
-        return []
+        rows = table()
+        _ask_for_finer(repeats, n_labels, columns, rows)
+        said = told_by(_with_one_more(rows, columns)).strip()
+        return [said] if said else []
     rows, (guessed, worker, label) = table(), (columns[role] for role in ITEM_WORKER_LABEL)
     telling = (
         telling_columns(rows, None if named else guessed, worker, label, MOST_JOINED_FOR_NOTE if named else MOST_JOINED)
@@ -111,14 +113,13 @@ def check_repeats(
 
 def _ask_for_finer(repeats: int, n_labels: int, columns: Mapping[str, str], rows: pa.Table) -> None:
     """Raise `ColumnError` where some labels repeat a worker and an item, and a finer column names items so that none does."""
-    finer = [[name] for name in finer_items(rows, columns)] or _with_one_more(rows, columns)
-    if not finer:
+    if not (finer := finer_items(rows, columns)):
         return
-    guessed, told = columns["item"], " or ".join(joined([shown(name) for name in one]) for one in finer)
-    ways = " or ".join(f"--item-column {shown_file(join_names(one))}" for one in finer)
+    guessed, ways = columns["item"], " or ".join(f"--item-column {shown_file(name)}" for name in finer)
     raise ColumnError(
         f"If items are told by {shown(guessed)}, {repeats:,} of {counted(n_labels, 'label')} repeat a worker and an item; told "
-        f"by {told}, none does: say {ways}. If workers did label items again, say --item-column {shown_file(guessed)}."
+        f"by {' or '.join(map(shown, finer))}, none does: say {ways}. If workers did label items again, say --item-column "
+        f"{shown_file(guessed)}."
     )
 
 
