@@ -7,14 +7,13 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError, MissingExtraError, ParameterError
 from crowdassay.labels.files import assemble, check, read_files
 from crowdassay.labels.formats.record import Import
-from crowdassay.labels.formats.wide import Wide, frame_cells, looks_wide, matrix_cells
 from crowdassay.labels.labels import Labels
 from crowdassay.labels.native import (
     ANY_FRAME,
@@ -29,6 +28,9 @@ from crowdassay.labels.report import warn_of
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL
 from crowdassay.labels.values import is_text, listed, shown
 from crowdassay.read_options import ReadOptions, takes_reading_options
+
+if TYPE_CHECKING:
+    from crowdassay.labels.formats.wide import Wide
 
 
 @takes_reading_options
@@ -92,6 +94,8 @@ def _rows(data: object, asked: ReadOptions) -> tuple[Import, str, str, str]:
     try:
         taken = frame_columns(data, (*ITEM_WORKER_LABEL, *BESIDE), asked.columns)
     except ColumnError:
+        from crowdassay.labels.formats.wide import looks_wide  # noqa: PLC0415 - seldom needed
+
         if asked.format == "plain" or asked.worker_column or asked.label_column or not looks_wide(data):
             refuse_index(data)
             raise
@@ -117,6 +121,8 @@ def is_matrix(data: object) -> bool:
 
 def wide_cells(data: object, asked: ReadOptions) -> tuple[Wide, str] | None:
     """Take a matrix, or a frame that is said to be wide, and the kind of frame to hand results back in; None of other data."""
+    from crowdassay.labels.formats.wide import frame_cells, matrix_cells  # noqa: PLC0415 - seldom needed
+
     if is_matrix(data):
         return matrix_cells(data), ANY_FRAME
     return frame_cells(data, asked) if asked.worker_columns or asked.format == "wide" else None

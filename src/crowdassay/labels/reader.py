@@ -23,7 +23,6 @@ from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
-from crowdassay.labels.proposals import proposed_columns, proposed_worker
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
 from crowdassay.labels.source import open_columns, open_source
@@ -288,6 +287,8 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
         if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
         table = whole_table([file]).slice(0, FIRST_ROWS)
+        from crowdassay.labels.proposals import proposed_columns  # noqa: PLC0415 - seldom needed
+
         if given := {role: str(name) for role, name in options.columns.items() if name is not None}:
             proposed = proposed_columns(table, error.missing, given)
             raise (
@@ -308,6 +309,8 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
         return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
+    from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
+
     ways = {"wide": "worker" not in found, "nltk": not found, "forms": "item" not in found}
     said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
     other = options.worker_from_filename or (error.missing == ("item",) and said)
