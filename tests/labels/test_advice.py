@@ -361,12 +361,20 @@ JUDGED = [(f"s{worker}", item, worker * item % 3 + 1, 10.5 * item + worker) for 
         ("annotator,neuron,F1,rt", "--item-column 'neuron' --worker-column 'annotator' --label-column 'F1'"),
         ("pKey,itemNum,chosen,rt", "--item-column 'itemNum' --worker-column 'pKey' --label-column 'chosen'"),
         ("Voter ID,Spotify URI,Points,rt", "--item-column 'Spotify URI' --worker-column 'Voter ID' --label-column 'Points'"),
+        ("Evaluator,Segment,secs,Adequacy", "--item-column 'Segment' --worker-column 'Evaluator' --label-column 'Adequacy'"),
+        ("标注员,评论编号,标签,rt", "--item-column '评论编号' --worker-column '标注员' --label-column '标签'"),
+        ("anotador,id_texto,etiqueta,rt", "--item-column 'id_texto' --worker-column 'anotador' --label-column 'etiqueta'"),
         ("subject,clip,rating,secs", "--item-column 'clip' --worker-column 'subject' --label-column 'rating'"),
     ],
 )
 def test_columns_that_only_what_they_hold_can_tell_are_proposed_together(tmp_path, header, proposed):
     path = tmp_path / "judged.csv"
-    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in JUDGED)]) + "\n")
+    rows = (
+        [(*row[:2], row[3], 7 * row[1] + 11 * len(row[0]) + 13 * int(row[0][1:])) for row in JUDGED]
+        if "Adeq" in header
+        else JUDGED
+    )
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
     with pytest.raises(ColumnError) as refused:
         read_files([path], ReadOptions())
     assert refused.value.message.endswith(f"say {proposed}."), refused.value.message

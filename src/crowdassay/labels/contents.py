@@ -13,6 +13,7 @@ MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it hol
 MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
 LABEL_LENGTH = 60  # characters that names and labels have on average at most
 YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
+CLOCK_WORDS = frozenset({"time", "timestamp", "duration", "seconds", "secs", "ms", "rt", "latency", "date", "elapsed"})
 COUNT_WORDS = frozenset({"n", "num", "number", "count", "counts"})
 ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
 # Columns beside the workers' own: what is known or was made of their labels.
@@ -79,6 +80,23 @@ def is_called_label(name: str) -> bool:
     """
     words = words_of(name)
     return len(words) > 1 and words[-1] in ROLES["label"].spellings and not (is_known(name) or is_count(name))
+
+
+def could_be_numbers(rows: Sequence[Mapping[str, Any]], items: Sequence[str], worker: str, names: Sequence[str]) -> list[str]:
+    """List the columns of numbers, as a slider gives them, that differ within items and within workers.
+
+    >>> rows = [{"i": n // 3, "w": n % 3, "score": n * 7 % 50, "seconds": n * 11, "n": n} for n in range(12)]
+    >>> could_be_numbers(rows, ["i"], "w", ["score", "seconds", "n"])
+    ['score', 'n']
+    """
+    candidates = []
+    for name in names:
+        cells = [(key_of(row, items), id_of(row.get(worker)), cell_text(row.get(name))) for row in rows]
+        beside = is_id(name) or is_position(name) or is_count(name) or last_word(name) in CLOCK_WORDS
+        numbers = not beside and all(value is not None and number_of(value) is not None for *_, value in cells)
+        if numbers and all(len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1)):
+            candidates.append(name)
+    return candidates
 
 
 def last_word(name: str) -> str:

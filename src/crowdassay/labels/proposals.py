@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from crowdassay.labels.contents import could_be_labels, could_hold, is_id, words_of
+from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, is_id, words_of
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
@@ -19,6 +19,12 @@ PEOPLE = frozenset(
     {
         "subject", "subj", "person", "member", "juror", "reader", "respondent", "p", "pid", "ppt", "ps", "s", "sid", "uid",
         "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", *MAYBE_WORKERS, *ROLES["worker"].words,
+        # In other languages.
+        "anotador", "anotadora", "evaluador", "evaluadora", "juez", "usuario", "participante", "avaliador", "usuário",
+        "annotateur", "annotatrice", "évaluateur", "juge", "utilisateur", "codeur", "annotatore", "valutatore", "utente",
+        "annotatorin", "bewerter", "bewerterin", "kodierer", "experte", "expertin", "teilnehmer", "nutzer", "beoordelaar",
+        "аннотатор", "разметчик", "эксперт", "оценщик", "标注员", "标注者", "标注人", "评估者", "评委", "用户", "評価者",
+        "作業者", "평가자", "작업자", "주석자",
     }
 )  # fmt: skip
 NAMING_WORDS = frozenset(
@@ -91,7 +97,7 @@ def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str
         sets = [[item]]
     for items in sorted(sets, key=lambda one: -sum(is_id(name) or "item" in words_of(name) for name in one) / len(one)):
         free = [name for name in table.column_names if name not in {worker, *items}]
-        labels = [label] if label else could_be_labels(rows, items, worker, free)
+        labels = [label] if label else could_be_labels(rows, items, worker, free) or could_be_numbers(rows, items, worker, free)
         if labels:
             first = [name for name in labels if plain_name(name).endswith(ROLES["label"].words)]
             return worker, items, [*first, *(name for name in labels if name not in first)]

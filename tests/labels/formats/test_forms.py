@@ -221,3 +221,11 @@ def test_an_object_of_items_may_have_items_without_labels(tmp_path):
         read_labels(path)
     labels = read_labels(path, format="wide")
     assert (labels.n_labels, labels.workers.to_pylist(), labels.n_items) == (4, ["1", "0"], 3)
+
+
+def test_what_a_rater_says_of_an_item_that_is_named_are_questions(tmp_path):
+    rows = [{"example_id": n // 3, "rater": f"r{n % 3}", "ratings": {"help": n % 4, "safe": n * n % 3}} for n in range(12)]
+    path = write(tmp_path / "ratings.jsonl", json_lines(rows))
+    with pytest.raises(ColumnError, match=r"Several columns could be the label \('ratings\.help', 'ratings\.safe'\)"):
+        read_labels(path)
+    assert read_labels(path, label_column="ratings.help").n_items == 4

@@ -65,7 +65,8 @@ def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str,
     """
     lists = [value for value in outer.values() if isinstance(value, list)]
     maps = [value for name, value in outer.items() if isinstance(value, dict) and _is(name, "label", "s")]
-    if (who := _worker(outer)) is not None and len(maps) == 1:  # all that one worker said, by item
+    item = any(ROLES["item"].is_named(name) for name in outer)  # of which the map's names are questions
+    if (who := _worker(outer)) is not None and len(maps) == 1 and not item:  # all that one worker said, by item
         for item, said in maps[0].items():
             only = next(iter(said.values())) if isinstance(said, dict) and len(said) == 1 else said
             yield item, {"judgements": [{who: outer[who], **(only if isinstance(only, dict) else {"label": only})}]}
