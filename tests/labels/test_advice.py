@@ -393,7 +393,7 @@ def test_two_columns_that_tell_items_together_are_proposed_with_the_worker(tmp_p
     path = tmp_path / "qoe.csv"
     path.write_text("\n".join(["pvs_id,context,subject,rating", *rows]) + "\n")
     with pytest.raises(
-        ColumnError, match="if 'subject' is who labelled and 'pvs_id' and 'context' tell items".replace("if", "If")
+        ColumnError, match="if 'subject' is who labelled and 'pvs_id' and 'context' tell what was labelled".replace("if", "If")
     ):
         read_files([path], ReadOptions())
 
@@ -494,3 +494,22 @@ def test_a_column_of_texts_that_parts_a_guessed_item_is_noted(tmp_path):
     assert said in read_files([path], ReadOptions()).report.notes
     path.write_text(path.read_text().replace("form", "round"))
     assert said.replace("form", "round") not in read_files([path], ReadOptions()).report.notes
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("doc,Ann1,Ann2,Ann3,Kappa", "d{n},{a},{b},{a},", None),
+        ("essay,rater1_dom,rater2_dom,dom_score", "e{n},{a},{b},{a}", "If 'rater1_dom', 'rater2_dom' are workers"),
+        ("prompt,chosen,rejected,judge", "p{n},x{a},y{b},j{b}", "'chosen' and 'rejected' look like winners and losers, which"),
+    ],
+)
+def test_neighbours_of_shapes_that_were_misread(tmp_path, header, row, said):
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join([header, *(row.format(n=n, a=n % 2, b=n % 3 % 2) for n in range(12))]) + "\n")
+    if said is None:
+        assert read_files([path], ReadOptions()).n_workers == 3
+    else:
+        with pytest.raises(ColumnError) as refused:
+            read_files([path], ReadOptions())
+        assert said in refused.value.message

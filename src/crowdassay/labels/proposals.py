@@ -18,7 +18,9 @@ from crowdassay.text import joined
 PEOPLE = frozenset(
     {
         "subject", "subj", "person", "member", "juror", "reader", "respondent", "p", "pid", "ppt", "ps", "s", "sid", "uid",
-        "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", *MAYBE_WORKERS, *ROLES["worker"].words,
+        "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", "moderator", "curator",
+        "auditor", "panelist", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
+        *MAYBE_WORKERS, *ROLES["worker"].words,
         # In other languages.
         "anotador", "anotadora", "evaluador", "evaluadora", "juez", "usuario", "participante", "avaliador", "usuário",
         "annotateur", "annotatrice", "évaluateur", "juge", "utilisateur", "codeur", "annotatore", "valutatore", "utente",
@@ -40,8 +42,8 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
     A worker has judged every item once, and most items have several workers. Which columns are people only names can tell.
 
     >>> rows = [{"subj": s, "word": w, "rt": 1.5 * s + w, "tone": (s + w) % 2} for s in range(3) for w in range(9)]
-    >>> proposed_columns(pa.Table.from_pylist(rows), ("item", "worker", "label"), {})
-    "if 'subj' is who labelled and 'word' tells items, say --item-column 'word' --worker-column 'subj' --label-column 'tone'"
+    >>> proposed_columns(pa.Table.from_pylist(rows), ("item", "worker", "label"), {}).partition(", say ")[2]
+    "--item-column 'word' --worker-column 'subj' --label-column 'tone'"
     """
     names = table.column_names
     if not set(given.values()) <= set(names):
@@ -53,7 +55,7 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
     if not found:
         return None
     worker, items, labels = min(found, key=lambda one: len(one[1]))
-    told = f"{joined([shown(name) for name in items])} tell{'s' * (len(items) == 1)} items"
+    told = f"{joined([shown(name) for name in items])} {'tells' if len(items) == 1 else 'tell'} what was labelled"
     options = f"{_option('item', join_names(items))} {_option('worker', worker)}"
     said = f"if {shown(worker)} is who labelled and {told}, say {options}"
     if len(labels) == 1:

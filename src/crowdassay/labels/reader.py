@@ -25,6 +25,7 @@ from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
+from crowdassay.labels.sides import winners_said
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
 from crowdassay.labels.telling import merging_part, parts_note, telling_columns, told_by, whole_table
@@ -312,7 +313,11 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
 
     ways = {"wide": "worker" not in found, "nltk": not found, "forms": "item" not in found}
-    said = [*_empty_said(table, named="label" in found), *(_items_said(table) if error.missing == ("item",) else [])]
+    said = [
+        *winners_said(table.column_names),
+        *_empty_said(table, named="label" in found),
+        *(_items_said(table) if error.missing == ("item",) else []),
+    ]
     other = options.worker_from_filename or (error.missing == ("item",) and said)
     if not other and (proposed := proposed_columns(table, error.missing, {})) is not None:
         return " ".join([*said, f"{proposed[0].upper()}{proposed[1:]}."])

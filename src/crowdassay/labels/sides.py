@@ -8,7 +8,7 @@ from typing import Any
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, cell_text, words_of
-from crowdassay.labels.roles import ROLES, plain_name
+from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.values import are_numbers, listed, shown, shown_file
 from crowdassay.text import joined
 
@@ -23,6 +23,10 @@ TIE_WORDS = {
     "tieinconsistent": TIED, "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
 }  # fmt: skip
 SIDE_NAMES = (("a", "b", "c"), ("left", "right", "middle"), ("1", "2", "3"), ("first", "second", "third"))
+WON_AND_LOST = (
+    Role("winner", "--winner-column", ("winner", "chosen", "better"), ("", "id", "name", "model", "team", "choice", "item")),
+    Role("loser", "--right-column", ("loser", "rejected", "worse"), ("", "id", "name", "model", "team", "choice", "item")),
+)
 LEAST_DIFFERENT = 0.9  # share of rows in which the two that were compared are different
 LEAST_ON_BOTH = 0.5  # share of the names of the side with fewer that stand on the other side as well
 
@@ -97,6 +101,17 @@ def only_winner(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> st
 def called_winner(names: Sequence[str]) -> list[str]:
     """Return the columns with a word for winners, verdicts or choices in their names."""
     return [name for name in names if any(map(ROLES["winner"].is_named, words_of(name)))]
+
+
+def winners_said(names: Sequence[str]) -> list[str]:
+    """Return a sentence on columns of winners and losers, which are no labels, where there are such.
+
+    >>> winners_said(["prompt", "chosen", "rejected"])
+    ["'chosen' and 'rejected' look like winners and losers, which crowdassay rank reads."]
+    """
+    won, lost = (role.best(names) for role in WON_AND_LOST)
+    both = won and lost and f"{shown(won[0])} and {shown(lost[0])}"
+    return [f"{both} look like winners and losers, which crowdassay rank reads."] if both else []
 
 
 def could_compare(names: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
 from crowdassay.labels.roles import ROLES, Role, plain_name
+from crowdassay.labels.sides import WON_AND_LOST
 from crowdassay.labels.study_columns import Columns, read_columns
 from crowdassay.labels.values import mapping, shown, text_of
 from crowdassay.read_options import AS_IT_IS, Opening
@@ -38,11 +39,6 @@ FROM_NOUGHT, FROM_ONE = (  # with one more than may be, so that none is left out
     )
     for first in (0, 1)
 )
-WON_AND_LOST = (
-    Role("winner", "--winner-column", ("winner", "chosen", "better"), ("", "id", "name", "model", "team", "choice", "item")),
-    Role("loser", "--right-column", ("loser", "rejected", "worse"), ("", "id", "name", "model", "team", "choice", "item")),
-)
-
 Given = dict[str, str | None]
 
 

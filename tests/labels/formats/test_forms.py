@@ -191,7 +191,7 @@ def test_rows_that_nothing_names_may_be_persons(tmp_path):
     rows = [f"{n % 3 * 5},{','.join(str((n * k) % 4) for k in range(12))}" for n in range(9)]
     path = tmp_path / "survey.csv"
     path.write_text("\n".join([",".join(["years", *header]), *rows]) + "\n")
-    with pytest.raises(ColumnError, match=r"if every row is a worker's and 'Q0_oak', .* are items, say `format='forms'`"):
+    with pytest.raises(ColumnError, match=r"if every row is a worker's and 'Q0_oak', .* what was labelled, say `for"):
         read_labels(path)
     labels = read_labels(path, format="forms", item_column="Q*_*")
     assert (labels.n_items, labels.n_workers, labels.n_labels) == (12, 9, 108)
@@ -226,6 +226,6 @@ def test_an_object_of_items_may_have_items_without_labels(tmp_path):
 def test_what_a_rater_says_of_an_item_that_is_named_are_questions(tmp_path):
     rows = [{"example_id": n // 3, "rater": f"r{n % 3}", "ratings": {"help": n % 4, "safe": n * n % 3}} for n in range(12)]
     path = write(tmp_path / "ratings.jsonl", json_lines(rows))
-    with pytest.raises(ColumnError, match=r"Several columns could be the label \('ratings\.help', 'ratings\.safe'\)"):
+    with pytest.raises(ColumnError, match=r"'ratings\.help'.* could be the label"):
         read_labels(path)
     assert read_labels(path, label_column="ratings.help").n_items == 4

@@ -138,7 +138,7 @@ def _unnamed(probe: Probe) -> tuple[str, str] | None:
             "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
         )
     record = mapping(probe.first)
-    if any(ROLES["worker"].is_named(name) for name in record):
+    if ROLES["worker"].best(list(record)):
         return None
     for name, value in record.items():
         if ROLES["label"].is_named(name.removesuffix("s")) and is_map({"": value}):

@@ -63,8 +63,8 @@ def _proposal_of_nobody(probe: Probe) -> str | None:
     if len(group) < LEAST_QUESTIONS or named or not _are_alike([columns[n] for n in group]):
         return None
     way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
-    plain = "*" in way and "'" not in way
-    return f"if every row is a worker's and {items} are items, say --from forms --item-column '{way}'" if plain else None
+    said = f"if every row is a worker's and {items} what was labelled, say --from forms --item-column '{way}'"
+    return said if "*" in way and "'" not in way else None
 
 
 def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:

@@ -104,10 +104,23 @@ def numbered_proposal(names: Sequence[str]) -> str | None:
     >>> numbered_proposal(["id", "user", "tag_ann1", "tag_ann2", "note_1"])
     "if 'tag_ann1', 'tag_ann2' are workers who answer one question, say --worker-columns 'tag_ann*'"
     """
-    ends = {n: re.split(r"[\s_\-.]+", name)[-1] for n, name in enumerate(names)}
-    stems = {n: names[n][: -len(end)] for n, end in ends.items() if NUMBERED_WORKER.fullmatch(end) and end != names[n]}
-    sets = [[n for n, stem in stems.items() if stem == one] for one in dict.fromkeys(stems.values())]
-    return _told(names, [(places, ways_of(names, [places])) for places in sets if len(places) > 1])
+    sets = _sets_of_numbered(names, range(len(names)))
+    return _told(names, [(places, ways_of(names, [places])) for places in sets])
+
+
+def _sets_of_numbered(names: Sequence[str], places: Iterable[int]) -> list[list[int]]:
+    """Return the sets of columns that are named alike but for a numbered worker at the beginning or the end.
+
+    >>> _sets_of_numbered(["rater1_tone", "rater2_tone", "tone_score", "note_1"], range(4))
+    [[0, 1]]
+    """
+    stems: dict[str, list[int]] = {}
+    for n in places:
+        parts = re.split(r"([\s_\-.]+)", names[n])
+        for end, stem in ((parts[0], "*" + "".join(parts[1:])), (parts[-1], "".join(parts[:-1]) + "*")):
+            if len(parts) > 2 and NUMBERED_WORKER.fullmatch(end):
+                stems.setdefault(stem, []).append(n)
+    return [some for some in stems.values() if len(some) > 1]
 
 
 def _told(names: Sequence[str], ways: Sequence[tuple[Sequence[int], str]]) -> str | None:
@@ -142,7 +155,7 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
     >>> why(["54", "43", "54"], "ann", "bob")
     """
     said, rows = listed([names[n] for n in chosen]), _rows(columns, chosen)
-    beside = next((name for n, name in enumerate(names) if n not in chosen and RESULT_COLUMN.fullmatch(name)), None)
+    beside = next((name for n, name in enumerate(names) if n not in chosen and _is_result(name, columns[n])), None)
     if beside is not None:
         return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
     called = all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
@@ -156,6 +169,11 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
     if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
         return f"No two of {said} ever hold the same value in a row, so that they hardly answer one question"
     return None
+
+
+def _is_result(name: str, cells: Sequence[str]) -> bool:
+    """Return whether a column is called after an agreement or a test, and holds any."""
+    return RESULT_COLUMN.fullmatch(name) is not None and not all(map(is_nothing, cells))
 
 
 def _hold_several(cells: Sequence[str]) -> bool:
@@ -353,10 +371,12 @@ def _workers(
     """Return the workers' columns, or the sets that could be meant; all columns that could be; and what each column says."""
     cells = _comparable(columns)
     free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
+    rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
     numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
+    if len(numbered) < 2 and len(sets := _sets_of_numbered(names, rest)) == 1:
+        numbered = sets[0]
     if len(numbered) > 1:
         return numbered, [], free, cells
-    rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
     if sets := questions_of_workers(names, rest, is_asking, lambda places: _is_answered(names, columns, places)):
         return [], sets, free, cells
     held = Counter(cell for n in rest for cell in set(columns[n]))
