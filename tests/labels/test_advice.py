@@ -513,3 +513,17 @@ def test_neighbours_of_shapes_that_were_misread(tmp_path, header, row, said):
         with pytest.raises(ColumnError) as refused:
             read_files([path], ReadOptions())
         assert said in refused.value.message
+
+
+def test_judges_inside_one_object_are_proposed_question_by_question(tmp_path):
+    path = tmp_path / "scores.jsonl"
+    said = {"gpt-4": 2, "claude": 3}
+    rows = [
+        {"id": n, "scores": {who: {"fluency": n % k, "coherence": n % (k + 1)} for who, k in said.items()}} for n in range(12)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    with pytest.raises(
+        ColumnError, match=r"'scores\.gpt-4\.fluency', 'scores\.claude\.fluency' are workers .* '\*\.fluency'; if"
+    ):
+        read_files([path], ReadOptions())
+    assert read_files([path], ReadOptions.of({"worker_columns": "*.fluency"})).n_labels == 24

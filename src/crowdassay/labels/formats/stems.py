@@ -20,6 +20,7 @@ SIDE_PARTS = ({"a", "b"}, {"left", "right"}, {"winner", "loser"})
 COMPUTED_WORDS = frozenset(
     {"mean", "avg", "average", "std", "stdev", "stddev", "sd", "var", "median", "sum", "total", "count", "final"}
 )
+FIRST, LAST, ALL_BUT_LAST = PARTS = ("first word", "last word", "all but the last word")
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
 TIMES = frozenset({"pre", "post", "before", "after", "old", "new", "start", "end", "min", "max"})
 
@@ -53,24 +54,24 @@ def questions_of_workers(
     usable = [
         n for n in places if not (COMPUTED_WORDS.intersection(words_of(names[n])) or is_known(names[n]) or is_made(names[n]))
     ]
-    found = [sets for last in (False, True) if (sets := _same_parts(names, usable, last=last))]
+    found = [sets for part in PARTS if (sets := _same_parts(names, usable, part))]
     sure = [sets for sets in found if _are_initials(next(iter(sets.values())))]
     people = [sets for sets in found if not any(map(is_question, next(iter(sets.values()))))]
     best = sure[:1] if len(sure) == 1 else people if len(people) == 1 and len(found) > 1 else []
     return [sorted(by_part.values()) for by_part in (best[0].values() if best else ()) if is_answered(sorted(by_part.values()))]
 
 
-def _same_parts(names: Sequence[str], places: Sequence[int], *, last: bool) -> dict[str, dict[str, int]]:
-    """Return by stem the columns by the part before it, or after it, of the stems that come with the same parts most often."""
+def _same_parts(names: Sequence[str], places: Sequence[int], which: str) -> dict[str, dict[str, int]]:
+    """Return by stem the columns by the part of their names that is no stem, of stems with the same parts most often."""
     by_stem: dict[str, dict[str, int]] = defaultdict(dict)
     for n in places:
-        gaps = list(GAP.finditer(names[n].strip()))
-        if gaps and gaps[0].start() and gaps[-1].end() < len(names[n].strip()):
-            gap = gaps[-1] if last else gaps[0]
-            part, stem = names[n][: gap.start()], names[n][gap.start() :]
-            if last:
-                part, stem = names[n][gap.end() :], names[n][: gap.end()]
-            by_stem[stem][part.casefold()] = n
+        name = names[n].strip()
+        gaps = [gap for gap in GAP.finditer(name) if gap.start() and gap.end() < len(name)]
+        if not gaps or (which == ALL_BUT_LAST and len(gaps) == 1):  # which is the first word
+            continue
+        gap = gaps[0] if which == FIRST else gaps[-1]
+        part, stem = (name[gap.end() :], name[: gap.end()]) if which == LAST else (name[: gap.start()], name[gap.start() :])
+        by_stem[stem][part.casefold()] = n
     by_parts: dict[frozenset[str], dict[str, dict[str, int]]] = defaultdict(dict)
     for stem, every in by_stem.items():
         numbered = {part: n for part, n in every.items() if part[-1:].isdecimal()}  # the others were made of them
