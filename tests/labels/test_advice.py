@@ -171,7 +171,7 @@ def test_a_column_whose_last_word_is_a_label_is_named_first_however_many_values_
         "overall_score": [70 + n for n in N],
     }
     said = told(tmp_path, {**rated, "style": [n % 4 for n in N]})
-    assert "('mood', 'style')" in said
+    assert "('overall_score', 'mood', 'style')" in said
     said = told(tmp_path, {name: column for name, column in rated.items() if name != "mood"} | {"remark": [f"r{n}" for n in N]})
     assert "; by its name the label may be 'overall_score'; name it with" in said
     said = told(tmp_path, {"item": N, "mood": [n % 3 for n in N], "gold_label": [n % 2 for n in N], "his_rating": N})
@@ -527,3 +527,29 @@ def test_judges_inside_one_object_are_proposed_question_by_question(tmp_path):
     ):
         read_files([path], ReadOptions())
     assert read_files([path], ReadOptions.of({"worker_columns": "*.fluency"})).n_labels == 24
+
+
+def test_an_id_beside_that_of_a_thing_may_be_the_worker(tmp_path):
+    path = tmp_path / "tweets.csv"
+    rows = [f"{n % 3},{n // 3},{n % 2},{n // 2 % 2}" for n in range(24)]
+    path.write_text("\n".join(["id,tweet.id,hate.speech,rude.speech", *rows]) + "\n")
+    with pytest.raises(ColumnError, match="If 'id' is who labelled and 'tweet.id' tells what was labelled".replace(".", r"\.")):
+        read_files([path], ReadOptions())
+
+
+def test_one_value_in_all_rows_is_no_label_where_questions_differ(tmp_path):
+    path = tmp_path / "evaluation.csv"
+    rows = [f"p{n // 2},a{n % 2},given,{1 + n % 5},{n % 3}" for n in range(24)]
+    path.write_text("\n".join(["item,worker,response,Accuracy (1-5),note", *rows]) + "\n")
+    with pytest.raises(ColumnError, match=r"'response' is called like a label, but .* every row; 'Accuracy \(1-5\)' could"):
+        read_files([path], ReadOptions())
+
+
+def test_people_a_and_b_beside_what_was_decided_are_no_sides(tmp_path):
+    path = tmp_path / "graded.csv"
+    rows = [f"i{n},{n % 3},{n % 2},{n // 2 % 3},{n // 3 % 2},{n % 3},{n % 2}" for n in range(12)]
+    path.write_text("\n".join(["item,a_right,a_tone,b_right,b_tone,consensus_right,consensus_tone", *rows]) + "\n")
+    with pytest.raises(
+        ColumnError, match=r"If 'a_right', 'b_right' are workers .* 'a_right,b_right'; if 'a_tone', 'b_tone' are"
+    ):
+        read_files([path], ReadOptions())

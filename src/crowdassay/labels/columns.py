@@ -14,6 +14,7 @@ from crowdassay.labels.contents import (
     cell_text,
     could_be_items,
     could_be_labels,
+    could_be_numbers,
     could_be_texts,
     could_hold,
     id_of,
@@ -245,7 +246,9 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
             chosen["item"] = shared[0]
             missing.remove("item")
     if missing == ["label"] and "item" in chosen:
-        possible = could_be_labels(sample(), _items(chosen), chosen["worker"], _free(names, chosen))
+        rows, beside = sample(), (_items(chosen), chosen["worker"], _free(names, chosen))
+        possible = could_be_labels(rows, *beside)
+        possible += [name for name in could_be_numbers(rows, *beside) if possible and name not in possible]
         if len(possible) > 1:
             possible.sort(key=is_called_label, reverse=True)
             raise ColumnError(

@@ -99,6 +99,15 @@ def could_be_numbers(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wo
     return candidates
 
 
+def is_asked(name: str) -> bool:
+    """Return whether a column tells the answers to choose from, as a questionnaire does.
+
+    >>> is_asked("Accuracy (1-5)"), is_asked("Disclaimer Present (Yes/No)"), is_asked("Comments (if any)")
+    (True, True, False)
+    """
+    return re.search(r"\((?:\d+\s*(?:-|–|to)\s*\d+|yes\s*/\s*no|y\s*/\s*n)\)", name, re.IGNORECASE) is not None
+
+
 def last_word(name: str) -> str:
     """Return the last word of a column's name, small."""
     return re.split(r"[\s_\-]+", name.casefold())[-1]

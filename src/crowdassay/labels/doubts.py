@@ -13,6 +13,8 @@ from crowdassay.labels.contents import (
     cell_text,
     could_be_labels,
     could_hold,
+    is_asked,
+    is_called_label,
     is_kind,
     key_of,
 )
@@ -20,6 +22,7 @@ from crowdassay.labels.roles import RATINGS, ROLES, plain_name
 from crowdassay.labels.values import listed, number_of, shown, shown_file
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
+ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 
 
@@ -32,6 +35,8 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
     cells = [(key_of(row, items), value) for row in rows if (value := cell_text(row.get(chosen["label"]))) is not None]
     values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
     texts = len(values) > max(MOST_GUESSED_CLASSES, len(cells) / 2) and any(number_of(value) is None for value in values)
+    if len(values) == 1 and len(cells) >= ROWS_TO_DOUBT:
+        _refuse_one_value(chosen["label"], [name for name in free if is_called_label(name) or is_asked(name)], rows)
     several = sum(count > 1 for count in held.values())
     constant = several >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
     if not (texts or constant):
@@ -46,6 +51,15 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
         raise ColumnError(
             f"The column {shown(chosen['label'])} is called like a label, but it is {is_this}; {listed(possible)} {choose} "
             f"--label-column{named}, or {shown(chosen['label'])} if it is."
+        )
+
+
+def _refuse_one_value(label: str, others: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `ColumnError` where the label says the same in all rows, and columns called like questions or labels do not."""
+    if told := [name for name in others if len({cell_text(row.get(name)) for row in rows}) > 1]:
+        raise ColumnError(
+            f"The column {shown(label)} is called like a label, but it says the same in every row; {listed(told)} could be the "
+            f"label: choose one with --label-column, or {shown(label)} if it is."
         )
 
 

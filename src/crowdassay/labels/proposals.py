@@ -50,7 +50,7 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
         return None
     known = {role: best[0] for role in ITEM_WORKER_LABEL if role not in missing and (best := _named(role, names))}
     known.update(given)
-    workers = [known["worker"]] if "worker" in known else _people(names, known)
+    workers = [known["worker"]] if "worker" in known else _people(names, known) or _other_id(names)
     found = [one for worker in workers if (one := _beside(table, worker, known)) is not None]
     if not found:
         return None
@@ -87,6 +87,17 @@ def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
     words = {name: words_of(name) for name in free}
     return [name for name in free if words[name] and words[name][0] in PEOPLE and NAMING_WORDS.issuperset(words[name][1:])]
+
+
+def _other_id(names: Sequence[str]) -> list[str]:
+    """Return the column `id` where the only other id is that of a thing, so that it may number people.
+
+    >>> _other_id(["id", "tweet.id", "tone"]), _other_id(["id", "text"]), _other_id(["id", "batch_id"])
+    (['id'], [], [])
+    """
+    ids = [name for name in names if is_id(name)]
+    things = [name for name in ids if len(words_of(name)) > 1 and "".join(words_of(name)) in ROLES["item"].spellings]
+    return [name for name in ids if plain_name(name) == "id"] if len(things) == 1 and len(ids) == 2 else []
 
 
 def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str, list[str], list[str]] | None:

@@ -229,3 +229,13 @@ def test_what_a_rater_says_of_an_item_that_is_named_are_questions(tmp_path):
     with pytest.raises(ColumnError, match=r"'ratings\.help'.* could be the label"):
         read_labels(path)
     assert read_labels(path, label_column="ratings.help").n_items == 4
+
+
+def test_columns_of_names_beside_columns_of_the_same_numbers_are_who_gave_them(tmp_path):
+    rows = [[f"i{n}", f"u{n % 5}", f"u{(n + 1) % 5}", n % 2, n // 2 % 2, n % 3, n % 4] for n in range(10)]
+    header = ["id", "annotator_1", "annotator_2", "rude_1", "rude_2", "sure_1", "sure_2"]
+    path = write(tmp_path / "pairs.csv", csv_text(header, rows))
+    with pytest.raises(ParameterError, match=r"several questions \('rude', 'sure'\)"):
+        read_labels(path)
+    labels = read_labels(path, question="rude")
+    assert (labels.n_items, labels.n_workers, labels.n_labels) == (10, 5, 20)

@@ -14,7 +14,8 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.contents import is_id, words_of
 from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_ROWS, are_classes
+from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of
+from crowdassay.labels.formats.wide_columns import INDEX_NAMES, LEAST_ROWS_SHARED, NUMBERED_ROWS, are_classes
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown
@@ -223,12 +224,27 @@ def _may_name(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> str:
 
 def recognise_pairs(probe: Probe) -> bool:
     """Return whether numbered columns of workers stand beside columns of labels with the same numbers."""
-    return len(_pairs(probe.header)[0]) > 1
+    return len(_pairs_of(probe)[0]) > 1
+
+
+def _pairs_of(probe: Probe) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the pairs of columns: beside columns called like labels, or beside any where those of workers hold names.
+
+    Workers agree now and then; names of several workers in a row never do.
+    """
+    workers, labels = _pairs(probe.header)
+    if workers or len((others := _pairs(probe.header, named=False))[0]) < 2:
+        return workers, labels
+    header, *rows = cells_of(probe, limit=ROWS_SAMPLED)
+    places = [header.index(name) for name in others[0].values() if name in header]
+    given = [[row[n].strip() for n in places if row[n].strip()] for row in rows if len(row) == len(header)]
+    apart = len(given) >= LEAST_ROWS_SHARED and all(len(set(cells)) == len(cells) for cells in given)
+    return others if apart and len(places) == len(others[0]) and any(len(cells) > 1 for cells in given) else ({}, {})
 
 
 def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read a judgement from each pair of columns that is filled."""
-    workers, labels = _pairs(probe.header)
+    workers, labels = _pairs_of(probe)
     named = [name for name in probe.header if ROLES["item"].is_named(name)]
     named += [name for name in probe.header if name.lower() in INDEX_NAMES]
     if not named and wanted.item_column is None:
@@ -246,8 +262,8 @@ def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
     return rows
 
 
-def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """Return the workers' columns by number, and for each stem of labels the columns of the same numbers.
+def _pairs(header: Sequence[str], *, named: bool = True) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return the workers' columns by number, and for each stem of labels, or of any, the columns of the same numbers.
 
     >>> _pairs(["HITID", "Worker1", "Answer1", "Worker2", "Answer2", "Answer"])
     ({'1': 'Worker1', '2': 'Worker2'}, {'Answer': {'1': 'Answer1', '2': 'Answer2'}})
@@ -257,12 +273,13 @@ def _pairs(header: Sequence[str]) -> tuple[dict[str, str], dict[str, dict[str, s
     workers: dict[str, str] = {}
     labels: dict[str, dict[str, str]] = {}
     words = {role: "|".join(ROLES[role].words) for role in ("worker", "label")}
+    stem = words["label"] if named else r".*[^\W\d_]"
     for name in header:
         if match := re.fullmatch(
             rf"(?:{words['worker']}){NAME_GAP}(?:id)?{NAME_GAP}(\d+){NAME_GAP}(?:id)?", name, re.IGNORECASE
         ):
             workers.setdefault(match[1], name)
-        elif match := re.fullmatch(rf"({words['label']}){NAME_GAP}(\d+)", name, re.IGNORECASE):
+        elif match := re.fullmatch(rf"({stem}){NAME_GAP}(\d+)", name, re.IGNORECASE):
             labels.setdefault(match[1], {})[match[2]] = name
     labels = {stem: columns for stem, columns in labels.items() if columns.keys() == workers.keys()}
     return (workers, labels) if labels else ({}, {})

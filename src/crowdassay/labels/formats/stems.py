@@ -76,7 +76,8 @@ def _same_parts(names: Sequence[str], places: Sequence[int], which: str) -> dict
     for stem, every in by_stem.items():
         numbered = {part: n for part, n in every.items() if part[-1:].isdecimal()}  # the others were made of them
         by_part = numbered if len(numbered) > 1 else every
-        if len(by_part) > 1 and by_part.keys() not in SIDE_PARTS and not TIMES & by_part.keys():
+        decided = any(is_known(name) and name.endswith(stem) for name in names)  # so that these are workers, and no sides
+        if len(by_part) > 1 and (decided or by_part.keys() not in SIDE_PARTS) and not TIMES & by_part.keys():
             by_parts[frozenset(by_part)][stem] = by_part
     best: Mapping[str, dict[str, int]] = max(by_parts.values(), key=len, default={})
     return dict(best) if len(best) > 1 else {}

@@ -163,7 +163,8 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
         return f"{said} hold numbers that were computed, such as means, and no labels"
     if _hold_several([cell for row in rows for cell in row if cell]):
         return f"The cells of {said} hold several answers each, without saying who gave which"
-    if (reason := _asking(said, [names[n] for n in chosen]) or _counted(names, columns, chosen)) is not None:
+    others = [name for n, name in enumerate(names) if n not in chosen]
+    if (reason := _asking(said, [names[n] for n in chosen], others) or _counted(names, columns, chosen)) is not None:
         return reason
     several = [given for row in rows if len(given := [cell for cell in row if cell is not None]) > 1]
     if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
@@ -188,10 +189,15 @@ def _hold_several(cells: Sequence[str]) -> bool:
     return 2 * repeated > len(cells) and len(words) <= len(cells) / 2
 
 
-def _asking(said: str, names: Sequence[str]) -> str | None:
-    """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not."""
+def _asking(said: str, names: Sequence[str], others: Sequence[str]) -> str | None:
+    """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not.
+
+    Where another column tells what was decided, those are people's.
+    """
     shared, rest = _words_apart(names)
-    if {word for own in rest for word in own} in PAIRED_SIDES and shared and not any(map(ROLES["worker"].is_named, shared)):
+    decided = any(is_known(name) and shared.issubset(words_of(name)) for name in others)
+    sides = {word for own in rest for word in own} in PAIRED_SIDES and shared and not decided
+    if sides and not any(map(ROLES["worker"].is_named, shared)):
         return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
     if not _are_questions(names):
         return None
