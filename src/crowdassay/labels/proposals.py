@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, is_id, words_of
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
-from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, telling_columns
+from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
@@ -32,6 +33,7 @@ PEOPLE = frozenset(
 NAMING_WORDS = frozenset(
     {"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid", "family", "model"}
 )
+JUDGED_ANSWERS = ("answer", "response")  # which models give, and people judge
 MOST_PROPOSED = 3  # labels that are named
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
@@ -100,6 +102,13 @@ def _other_id(names: Sequence[str]) -> list[str]:
     return [name for name in ids if plain_name(name) == "id"] if len(things) == 1 and len(ids) == 2 else []
 
 
+def _has_own_ids(table: pa.Table, worker: str) -> bool:
+    """Return whether every row has an id of a thing of its own, so that no item was labelled twice, whatever else repeats."""
+    ids = {name: plain_name(name).removesuffix("id") for name in table.column_names if is_id(name) and name != worker}
+    things = [name for name, of in ids.items() if of and (of.endswith(JUDGED_ANSWERS) or not of.endswith(OF_ROWS))]
+    return any(len(pc.unique(table[name])) == table.num_rows for name in things)
+
+
 def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str, list[str], list[str]] | None:
     """Return a worker's column with those that tell items and those that may be labels beside it, None if there are none."""
     rows: list[dict[str, Any]] = table.to_pylist()
@@ -108,6 +117,8 @@ def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str
     sets = next(filter(None, tries), [])
     if not sets and item and label and len({(row[item], row[worker]) for row in rows}) == len(rows):
         sets = [[item]]
+    if _has_own_ids(table, worker):
+        sets = [items for items in sets if all(map(is_id, items))]
     for items in sorted(sets, key=lambda one: -sum(is_id(name) or "item" in words_of(name) for name in one) / len(one)):
         free = [name for name in table.column_names if name not in {worker, *items}]
         labels = [label] if label else could_be_labels(rows, items, worker, free) or could_be_numbers(rows, items, worker, free)
