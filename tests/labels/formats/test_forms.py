@@ -191,7 +191,7 @@ def test_rows_that_nothing_names_may_be_persons(tmp_path):
     rows = [f"{n % 3 * 5},{','.join(str((n * k) % 4) for k in range(12))}" for n in range(9)]
     path = tmp_path / "survey.csv"
     path.write_text("\n".join([",".join(["years", *header]), *rows]) + "\n")
-    with pytest.raises(ColumnError, match=r"if every row is a worker's and 'Q0_oak', .* what was labelled, say `for"):
+    with pytest.raises(ColumnError, match=r"if every row is a worker's and 'Q0_oak', .* stand for what was labelled, say"):
         read_labels(path)
     labels = read_labels(path, format="forms", item_column="Q*_*")
     assert (labels.n_items, labels.n_workers, labels.n_labels) == (12, 9, 108)

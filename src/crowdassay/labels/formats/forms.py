@@ -15,7 +15,7 @@ from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
 from crowdassay.labels.formats.wide_columns import is_nothing, linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import listed
+from crowdassay.labels.values import listed, number_of
 from crowdassay.read_options import ReadOptions
 
 PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
@@ -59,11 +59,13 @@ def _proposal_of_nobody(probe: Probe) -> str | None:
     columns = [[cell.strip() for cell in column] for column in zip(*rows[1:], strict=True)]
     alike = max(_alike(columns), key=len, default=[])
     group = family_of(probe.header, alike) or alike
-    named = any(len(set(one)) == len(one) for n, one in enumerate(columns) if n not in group)
+    rest = [one for n, one in enumerate(columns) if n not in group]
+    texts = [one for one in rest if any(number_of(cell) is None for cell in one)]
+    named = any(len(set(one)) == len(one) for one in rest) or (texts and len(set(zip(*texts, strict=True))) == len(columns[0]))
     if len(group) < LEAST_QUESTIONS or named or not _are_alike([columns[n] for n in group]):
         return None
     way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
-    said = f"if every row is a worker's and {items} what was labelled, say --from forms --item-column '{way}'"
+    said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms --item-column '{way}'"
     return said if "*" in way and "'" not in way else None
 
 

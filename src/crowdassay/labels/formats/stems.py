@@ -54,11 +54,18 @@ def questions_of_workers(
     usable = [
         n for n in places if not (COMPUTED_WORDS.intersection(words_of(names[n])) or is_known(names[n]) or is_made(names[n]))
     ]
-    found = [sets for part in PARTS if (sets := _same_parts(names, usable, part))]
+    found: list[dict[str, dict[str, int]]] = []
+    for sets in filter(None, (_same_parts(names, usable, part) for part in PARTS)):
+        if _groups(sets) not in map(_groups, found):
+            found.append(sets)
     sure = [sets for sets in found if _are_initials(next(iter(sets.values())))]
     people = [sets for sets in found if not any(map(is_question, next(iter(sets.values()))))]
     best = sure[:1] if len(sure) == 1 else people if len(people) == 1 and len(found) > 1 else []
     return [sorted(by_part.values()) for by_part in (best[0].values() if best else ()) if is_answered(sorted(by_part.values()))]
+
+
+def _groups(sets: Mapping[str, Mapping[str, int]]) -> list[list[int]]:
+    return sorted(sorted(by_part.values()) for by_part in sets.values())
 
 
 def _same_parts(names: Sequence[str], places: Sequence[int], which: str) -> dict[str, dict[str, int]]:
