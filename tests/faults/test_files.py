@@ -124,7 +124,7 @@ def test_row_08_encodings(put, refusal):
         assert read_labels(put(GOOD.encode(encoding))).n_labels == 4
     assert "broken at byte 84 (truncated data)" in refusal(put(GOOD.encode("utf-16")[:-1]))
     line = refusal(put((GOOD + "c,é,x\n").encode("latin-1")))
-    assert "line 6 (byte 44); if that byte is 'é', say --encoding windows-1252, else how it is" in line
+    assert "line 6 (byte 44); re-save it as UTF-8 (in Windows-1252 that byte is 'é'; labels themselves" in line
     assert "line 6" in refusal(put(GOOD + "c,\0v,x\n"))
     lone = '{"item": "\\ud800", "worker": "w", "label": "x"}\n'
     assert "Line 1 of 'a.jsonl' is not valid JSON (half of a surrogate pair)" in refusal(put(lone, "a.jsonl"))

@@ -359,7 +359,7 @@ JUDGED = [(f"s{worker}", item, worker * item % 3 + 1, 10.5 * item + worker) for 
     ("header", "proposed"),
     [
         ("annotator,neuron,F1,rt", "--item-column 'neuron' --worker-column 'annotator' --label-column 'F1'"),
-        ("pKey,itemNum,chosen,rt", "--item-column 'itemNum' --worker-column 'pKey' --label-column 'chosen'"),
+        ("pid,itemNum,chosen,rt", "--item-column 'itemNum' --worker-column 'pid' --label-column 'chosen'"),
         ("Voter ID,Spotify URI,Points,rt", "--item-column 'Spotify URI' --worker-column 'Voter ID' --label-column 'Points'"),
         ("Evaluator,Segment,secs,Adequacy", "--item-column 'Segment' --worker-column 'Evaluator' --label-column 'Adequacy'"),
         ("标注员,评论编号,标签,rt", "--item-column '评论编号' --worker-column '标注员' --label-column '标签'"),
@@ -470,12 +470,15 @@ def test_cells_with_the_answers_of_several_workers_are_no_labels(tmp_path):
         read_files([path], ReadOptions())
 
 
-def test_workers_beside_flags_are_proposed_with_them(tmp_path):
+def test_workers_beside_flags_of_what_they_say_are_read(tmp_path):
     path = tmp_path / "paradigms.csv"
-    rows = [f"{n % 2 == 0},{n % 3 == 0},{n % 5 == 0},{'ABC'[n % 3]},{'ABC'[n % 4 % 3]}" for n in range(12)]
-    path.write_text("\n".join(["Fun,Imp,Log,Human,Machine", *rows]) + "\n")
-    with pytest.raises(ColumnError, match=r"If 'Human', 'Machine' are workers .* 'Human,Machine'; if 'Fun', 'Imp', 'Log' are"):
+    rows = [(("Fun", "Imp", "Log")[n % 3], ("Fun", "Imp", "Log")[n % 4 % 3]) for n in range(12)]
+    flagged = [f"{'Fun' in row},{'Imp' in row},{'Log' in row},{','.join(row)}" for row in rows]
+    path.write_text("\n".join(["Fun,Imp,Log,Human,Machine", *flagged]) + "\n")
+    with pytest.raises(ColumnError, match=r"If 'Human', 'Machine' are workers who answer one question, say `format='wide'`"):
         read_files([path], ReadOptions())
+    labels = read_files([path], ReadOptions(format="wide"))
+    assert (labels.n_labels, labels.workers.to_pylist(), labels.class_names) == (24, ["Human", "Machine"], ("Fun", "Imp", "Log"))
 
 
 def test_columns_that_end_in_workers_are_proposed_beside_a_column_called_like_one(tmp_path):

@@ -149,7 +149,7 @@ def test_only_blank_is_missing(tmp_path):
         (
             "a.csv",
             HEAD + b"a,w,x\na,\xe9,x\n",
-            r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); if that byte is 'é', say `enc",
+            r"'a.csv' is not UTF-8 text at line 3 \(byte 26\); re-save it as UTF-8 .in Windows-1252 that byte is 'é'",
         ),
         ("a.csv", HEAD.decode().encode("utf-16"), "holds a header only"),
         ("a.csv", HEAD + b"a,w,x\na,\0v,y\n", r"worker '\\x00v' in line 3 of 'a.csv' holds a NUL byte"),

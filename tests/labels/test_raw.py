@@ -49,7 +49,7 @@ def test_the_first_bad_byte_is_named(tmp_path):
     path.write_bytes(b"ab\ncd\xe9\n\xff")
     with pytest.raises(
         DataError,
-        match=r"line 2 \(byte 5\); if that byte is 'é', say `encoding` win",
+        match=r"line 2 \(byte 5\); re-save it as UTF-8 .in Windows-1252 that byte is 'é'",
     ):
         refuse_bad_bytes(path)
     path.write_text("é", "utf-8")

@@ -106,7 +106,7 @@ def test_utf8_is_left_alone(tmp_path):
 def test_text_is_read_as_what_it_is_said_to_be(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(TEXT.replace("😀", "Ž").encode("cp1252"))
-    with pytest.raises(DataError, match="if that byte is 'é', say `encoding` windows-1252"):
+    with pytest.raises(DataError, match="that byte is 'é'; labels themselves may be read with `encoding` windows-1252"):
         read_labels(path)
     labels = read_labels(path, encoding="windows-1252")
     assert labels.workers.to_pylist() == ["é", "Ž"]
@@ -117,7 +117,15 @@ def test_text_is_read_as_what_it_is_said_to_be(tmp_path):
         read_labels(path, encoding="ascii")
 
 
-@pytest.mark.parametrize("encoding", ["klingon", "rot13", "hex", ""])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_text_that_is_marked_as_unicode_has_no_other_encoding(tmp_path, encoding):
+    path = tmp_path / "a.csv"
+    path.write_text(TEXT, encoding)
+    with pytest.raises(ParameterError, match="'a.csv' begins with the mark of Unicode text; leave out `encoding`"):
+        read_labels(path, encoding="windows-1252")
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "rot13", "hex", "", "unicode_escape", "idna"])
 def test_an_encoding_that_there_is_not_is_refused(tmp_path, encoding):
     path = tmp_path / "a.csv"
     path.write_text(TEXT)

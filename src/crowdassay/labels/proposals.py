@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, is_id, words_of
-from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, SUBJECTS, plain_name
 from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
 from crowdassay.read_options import join_names
@@ -18,10 +18,10 @@ from crowdassay.text import joined
 # Words for people that other things are called after too, so that they are proposed and never taken.
 PEOPLE = frozenset(
     {
-        "subject", "subj", "person", "member", "juror", "reader", "respondent", "p", "pid", "ppt", "ps", "s", "sid", "uid",
+        "subject", "subj", "person", "member", "juror", "reader", "respondent", "pid", "ppt", "sid", "uid",
         "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", "moderator", "curator",
         "auditor", "panelist", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
-        *MAYBE_WORKERS, *ROLES["worker"].words,
+        *SUBJECTS, *ROLES["worker"].words,
         # In other languages.
         "anotador", "anotadora", "evaluador", "evaluadora", "juez", "usuario", "participante", "avaliador", "usuário",
         "annotateur", "annotatrice", "évaluateur", "juge", "utilisateur", "codeur", "annotatore", "valutatore", "utente",
@@ -83,8 +83,8 @@ def _named(role: str, names: Sequence[str]) -> list[str]:
 def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     """Return the columns that may be called after people, and are not numbered.
 
-    >>> _people(["pKey", "subject", "itemNum", "member_id", "lang", "rater2", "subject_age"], {})
-    ['pKey', 'subject', 'member_id']
+    >>> _people(["pid", "subject", "itemNum", "member_id", "lang", "rater2", "subject_age"], {})
+    ['pid', 'subject', 'member_id']
     """
     free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
     words = {name: words_of(name) for name in free}

@@ -39,6 +39,7 @@ NUMBERS = ".numbers"  # of Apple, which nothing else reads
 WILDCARDS = frozenset("*?[")
 
 BOM = b"\xef\xbb\xbf"
+NO_ENCODINGS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape"})  # that Python knows as such
 MARKED_UTF8 = "utf-8-sig"
 MAX_RATIO = 100  # unpacked to packed; text packs about ten to one
 SMALL_FILE = 1 << 20  # bytes below which the ratio says nothing
@@ -183,9 +184,11 @@ def _remedy(line: bytes, position: int) -> str:
     """Return what to do about a byte that is no UTF-8: where the whole line reads as Windows-1252, what the byte is there."""
     text = line.decode("cp1252", errors="replace")
     if "\ufffd" in text or not re.sub(r"\s", "", text).isprintable():
-        return "if it is no text at all, export it as CSV in UTF-8, else say how it is written, such as --encoding mac-roman"
+        return "if it is no text at all, export it as CSV in UTF-8 (labels in another encoding may be read with --encoding)"
     byte = shown(text[position])
-    return f"if that byte is {byte}, say --encoding windows-1252, else how it is written, or re-save it as UTF-8"
+    return (
+        f"re-save it as UTF-8 (in Windows-1252 that byte is {byte}; labels themselves may be read with --encoding windows-1252)"
+    )
 
 
 @contextmanager
@@ -285,7 +288,11 @@ def utf8_copy(path: Path, folder: Path, opening: Opening = AS_IT_IS) -> tuple[Pa
         return copy, copy_sheet(path, copy, opening.sheet)
     if opening.sheet is not None:
         raise ParameterError(f"--sheet goes with workbooks such as .xlsx, and {shown_file(path.name)} is none.")
-    encoding = _encoding_in(path) if opening.encoding is None else _known_encoding(opening.encoding)
+    encoding = marked = _encoding_in(path)
+    if opening.encoding is not None:
+        encoding = _known_encoding(opening.encoding)
+        if marked is not None or _begins_with_mark(path):
+            raise ParameterError(f"{shown_file(path.name)} begins with the mark of Unicode text; leave out --encoding.")
     if encoding is None or not path.is_file():
         return path, []
     refuse_bomb(path)
@@ -294,12 +301,21 @@ def utf8_copy(path: Path, folder: Path, opening: Opening = AS_IT_IS) -> tuple[Pa
     return copy, [] if encoding == MARKED_UTF8 else [f"{shown_file(path.name)} was read as {name} text."]
 
 
+def _begins_with_mark(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with opened(path) as stream:
+        return stream.read(len(BOM)) == BOM
+
+
 def _known_encoding(name: str) -> str:
     """Return Python's name of an encoding of text, or say that there is none."""
     try:
-        "".encode(name)  # codecs of bytes are refused here
-        return codecs.lookup(name).name
-    except (LookupError, ValueError):
+        known = codecs.lookup(str(name)).name
+        if known in NO_ENCODINGS or not isinstance(bytes(ENCODING_BYTES).decode(known), str):
+            raise LookupError
+        return known
+    except (LookupError, ValueError, AttributeError):
         raise ParameterError(
             f"There is no encoding {shown(name)}; --encoding is one such as windows-1252, iso-8859-15, mac-roman or gb18030."
         ) from None

@@ -314,7 +314,8 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
         whole = None
     if is_map(whole):
         inner = {name for row in whole.values() for name in row}
-        if all(map(str.isdigit, inner)) and not all(map(str.isdigit, whole)):  # columns of rows, as pandas writes a frame
+        complete = all(row.keys() == inner for row in whole.values())
+        if all(map(str.isdigit, inner)) and (complete or not all(map(str.isdigit, whole))):  # columns of rows, by pandas
             whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
         named = [{"": name, **row} for name, row in whole.items()]
     else:

@@ -158,7 +158,7 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
     beside = next((name for n, name in enumerate(names) if n not in chosen and _is_result(name, columns[n])), None)
     if beside is not None:
         return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
-    called = all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
+    called = bool(chosen) and all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
     if called or any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
         return f"{said} hold numbers that were computed, such as means, and no labels"
     if _hold_several([cell for row in rows for cell in row if cell]):
@@ -392,17 +392,20 @@ def _workers(
     groups = sorted(_alike(cells, rest), key=len, reverse=True)
     if len(groups) > 1 and len(groups[0]) == len(groups[1]):
         return [], [group for group in groups if len(group) == len(groups[0])], free, cells
-    others = [group for group in groups[1:] if len(group) > 1 and not _says_yes_or_no(cells, group)]
-    if others and _says_yes_or_no(cells, groups[0]):  # workers who answer otherwise may stand beside flags
-        return [], [*others, groups[0]], free, cells
+    said = [group for group in groups[1:] if len(group) > 1 and _are_flags_of(names, cells, groups[0], group)]
+    if said:
+        return said[0], [], free, cells
     family = family_of(names, groups[0])
     rest_of = [[n for n in groups[0] if n not in family], *groups[1:]]
     like = [other for other in rest_of if len(other) == len(family) and "*" in as_pattern(names, other)]
     return groups[0], [family, *like] if family else [], free, cells
 
 
-def _says_yes_or_no(cells: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
-    return all(cell.casefold() in YES_OR_NO for n in places for cell in cells[n])
+def _are_flags_of(names: Sequence[str], cells: Sequence[Sequence[str]], flags: Sequence[int], said: Sequence[int]) -> bool:
+    """Return whether columns say yes or no of what others name, class by class: who named it are the workers."""
+    yes_or_no = all(cell.casefold() in YES_OR_NO for n in flags for cell in cells[n])
+    classes = {cell.casefold() for n in said for cell in cells[n]}
+    return yes_or_no and 2 * sum(names[n].casefold() in classes for n in flags) > len(flags)
 
 
 def _is_other(cells: Sequence[str], held: Mapping[str, int]) -> bool:
