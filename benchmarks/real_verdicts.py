@@ -13,7 +13,7 @@ worker labelled, five or more. The accused is innocent if the worker is, or has,
     copy                            fewer than half of the errors, of the one who has fewer, in common with the other worker.
 
 No dataset has times. Copies are then made: of up to three workers with 50 labels or more on shared items of each dataset,
-everything is copied by one worker more.
+everything is copied by one worker more. An item can tell of a copy if not everybody gives it the same label.
 """
 
 from __future__ import annotations
@@ -95,18 +95,19 @@ def hold_against_truth(one, found, kinds):
 
 
 def accuse(one, fit):
-    """Return what is said against the workers of a dataset, with and without half of the known items."""
-    rows = list(hold_against_truth(one, fit(one).insight, KINDS))
+    """Return what is said against workers, with and without half of the known items, and how many pairs look like copies."""
+    found = fit(one).insight
+    rows = list(hold_against_truth(one, found, KINDS))
     known = np.random.default_rng(1).permutation(np.flatnonzero(one.truth >= 0))
     gold, rest = np.full(one.labels.n_items, -1), one.truth.copy()
     half = known[: len(known) // 2]
     gold[half], rest[half] = one.truth[half], -1
     given = Dataset(one.name, one.group, one.people, one.ordered, one.labels.with_gold(gold), rest)
-    return rows + list(hold_against_truth(given, fit(given).insight, ("fails gold",)))
+    return rows + list(hold_against_truth(given, fit(given).insight, ("fails gold",))), len(found.copies[0])
 
 
 def copy_workers(one, fit, generator):
-    """Yield for some workers how often they leave the majority of the others, and how a copy of them is found.
+    """Yield for some workers how often they leave the majority of the others, how many items can tell, and how a copy is found.
 
     That is 0 if not at all, 1 as a copy or somebody who is right as well, 2 as a copy.
     """
@@ -124,15 +125,17 @@ def copy_workers(one, fit, generator):
         votes = labels.votes()[labels.label_item[mine]].astype(int)
         votes[np.arange(len(mine)), labels.label[mine]] -= 1
         left = (votes.max(axis=1) > votes[np.arange(len(mine)), labels.label[mine]]).sum()
+        can_tell = (np.count_nonzero(labels.votes(), axis=1)[np.unique(labels.label_item[mine])] > 1).sum()
         pairs = {(pair.worker, pair.other): 1 + (not pair.may_be_right) for pair in found.copies[0]}
-        yield int(left), pairs.get((int(worker), labels.n_workers), 0)
+        yield int(left), int(can_tell), pairs.get((int(worker), labels.n_workers), 0)
 
 
 def measure_real(most, show):
     """Print how many of the accused are innocent by the truth, and how many of the copies made are found."""
-    fit, generator, rows, copies = ours("assay"), np.random.default_rng(0), [], []
+    fit, generator, rows, copies, shown = ours("assay"), np.random.default_rng(0), [], [], 0
     for one in datasets(most=most):
-        here = accuse(one, fit)
+        here, pairs = accuse(one, fit)
+        shown += pairs
         rows += [(one.name, *row) for row in here]
         copies += copy_workers(one, fit, generator)
         for kind, worker, share, other, n in here if show else ():
@@ -144,7 +147,15 @@ def measure_real(most, show):
         told = [row for row in accused if row[5] >= KNOWN_TO_JUDGE and not np.isnan(row[3] + row[4])]
         innocent = sum(row[3] >= row[4] for row in told)
         print(f"| {kind} | {len(accused)} | {len(told)} | {innocent} | {innocent / max(len(told), 1):.1%} |")
-    print("\n| copies of workers who leave the majority of the others | made | found | called copies |\n|---|---|---|---|")
-    for least, name in ((0, "ever so often"), (5, "5 times or more"), (10, "10 times or more"), (20, "20 times or more")):
-        hits = np.array([found for left, found in copies if left >= least])
-        print(f"| {name} | {len(hits)} | {np.mean(hits > 0):.0%} | {np.mean(hits > 1):.0%} |")
+    print(f"\nPairs that look like copies before any copy is made: {shown}.")
+    print("\n| copies | made | found | called copies |\n|---|---|---|---|")
+    left, can_tell, how = np.array(copies).T
+    rows_of_copies = {
+        "all": left >= 0,
+        f"who share {SHARED_ITEMS} items or more that can tell": can_tell >= SHARED_ITEMS,
+        "of workers who leave the majority of the others 5 times or more": left >= 5,
+        "10 times or more": left >= 10,
+        "20 times or more": left >= 20,
+    }
+    for name, some in rows_of_copies.items():
+        print(f"| {name} | {some.sum()} | {(how[some] > 0).mean():.0%} | {(how[some] > 1).mean():.0%} |")

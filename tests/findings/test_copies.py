@@ -72,3 +72,28 @@ def test_the_classes_that_are_known_tell_copies_from_those_who_are_right():
     assert (pair.worker, pair.other, told.worker, told.other) == (0, 1, 0, 1)
     assert pair.may_be_right
     assert not told.may_be_right
+
+
+def seldom_wrong(seed, *, copied):
+    """Return items, workers and labels of a good crowd; the last worker may be a copy of the first, who is right in 97 %."""
+    generator = np.random.default_rng(seed)
+    item, worker, label, _ = crowd(seed, [0.97, *generator.uniform(0.8, 0.95, 11)], n_items=300)
+    kept = np.where(worker == 0, item < 120, generator.random(len(item)) < 0.4)
+    item, worker, label = item[kept], worker[kept], label[kept]
+    again = worker == 0 if copied else np.zeros(len(item), bool)
+    return np.r_[item, item[again]], np.r_[worker, np.full(again.sum(), 12)], np.r_[label, label[again]]
+
+
+def test_copies_of_a_worker_who_seldom_leaves_the_others_are_shown_and_not_accused():
+    """W20: three matches where the others are left tell too little, a hundred and twenty of the same answers enough."""
+    shown = 0
+    for seed in range(12):
+        found = insight_of(*seldom_wrong(seed, copied=True))
+        if any(pair.by_all for pair in found.copies[0]):
+            (pair,) = found.copies[0]
+            assert (pair.worker, pair.other, pair.may_be_right) == (0, 12, True)
+            assert not any(reason.kind == "copy" for reasons in found.reasons for reason in reasons)
+            assert found.looks_like[0] == "w12"
+            shown += 1
+        assert insight_of(*seldom_wrong(seed, copied=False)).copies[0] == []
+    assert shown >= 4

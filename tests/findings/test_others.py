@@ -9,6 +9,7 @@ from crowdassay.findings.drift import Clock
 from crowdassay.findings.sums import Meetings
 from crowdassay.findings.workers import TYPICAL_AT_PAR, WorkerExpectation
 from crowdassay.labels.labels import Labels
+from crowdassay.statistics import tail_of_sums
 from support import plain_passes
 from support.problems import random_labels
 
@@ -110,9 +111,27 @@ def test_pairs_of_workers(labels, at_once, monkeypatch):
     p, crowd = tables(labels, generator), counts.sum(axis=0) / counts.sum(axis=(0, 2))[:, None]
     prior = np.full(labels.n_classes, 1 / labels.n_classes)
     expected = plain_passes.leave_together(labels, counts, p, crowd, prior)
+    monkeypatch.setattr("crowdassay.findings.copies.LEFT_RISK", -1.0)
     rows, n_pairs = Answers(labels, telling(labels), counts, p, crowd, prior).compare()
     assert n_pairs == len(rows) == len(expected) > 0
     np.testing.assert_allclose(*(table[np.lexsort((table[:, 2], table[:, 1]))][:, 1:] for table in (rows, expected)), atol=1e-9)
+    check_by_all(labels, (counts, p, crowd, prior), rows, monkeypatch)
+
+
+def check_by_all(labels, given, rows, monkeypatch):
+    """Compare, of pairs whom all their answers show, the chance of so many matches with that of plain sums of chances."""
+    monkeypatch.setattr("crowdassay.findings.copies.LEFT_RISK", 1.0)
+    both, n_pairs = Answers(labels, telling(labels), *given).compare()
+    assert n_pairs == len(rows)
+    np.testing.assert_array_equal(both[: len(rows)], rows)
+    met = {}
+    for i, k, matches, _, chances in plain_passes.meetings_by_item(labels, *given):
+        met.setdefault((i, k), []).append((matches, chances[0]))
+    assert len(both) == 2 * len(rows)
+    for p, i, k, *_ in both[len(rows) :]:
+        sides = [np.array(met[pair], float).T for pair in ((i, k), (k, i))]
+        tails = [tail_of_sums(matches.sum(keepdims=True), chance, np.zeros(len(chance), int))[0] for matches, chance in sides]
+        assert p == pytest.approx(max(tails), rel=1e-6)
 
 
 def test_everybody_meets_everybody_once(labels):

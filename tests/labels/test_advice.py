@@ -478,7 +478,11 @@ def test_workers_beside_flags_of_what_they_say_are_read(tmp_path):
     with pytest.raises(ColumnError, match=r"If 'Human', 'Machine' are workers who answer one question, say `format='wide'`"):
         read_files([path], ReadOptions())
     labels = read_files([path], ReadOptions(format="wide"))
-    assert (labels.n_labels, labels.workers.to_pylist(), labels.class_names) == (24, ["Human", "Machine"], ("Fun", "Imp", "Log"))
+    assert (labels.n_labels, labels.workers.to_pylist(), labels.class_names) == (
+        24,
+        ["Human", "Machine"],
+        ("Fun", "Imp", "Log"),
+    )
 
 
 def test_columns_that_end_in_workers_are_proposed_beside_a_column_called_like_one(tmp_path):

@@ -121,7 +121,7 @@ def test_text_is_read_as_what_it_is_said_to_be(tmp_path):
 def test_text_that_is_marked_as_unicode_has_no_other_encoding(tmp_path, encoding):
     path = tmp_path / "a.csv"
     path.write_text(TEXT, encoding)
-    with pytest.raises(ParameterError, match="'a.csv' begins with the mark of Unicode text; leave out `encoding`"):
+    with pytest.raises(ParameterError, match=r"'a.csv' begins with the mark of Unicode text; leave out `encoding`"):
         read_labels(path, encoding="windows-1252")
 
 

@@ -204,7 +204,19 @@ def add_behaviour(  # noqa: PLR0915
 
 def leave_together(labels, counts, tables, crowd, prior):
     """Return, for every two workers one of whom leaves the others, 0, both, matches, how often either leaves, and expected."""
-    n_classes, rows = labels.n_classes, {}
+    rows = {}
+    for i, k, matches, away, chances in meetings_by_item(labels, counts, tables, crowd, prior):
+        if away:
+            row = rows.setdefault((min(i, k), max(i, k)), np.zeros(5))
+            row += [matches / 2, i < k, i > k, max(chances) * (i < k), max(chances) * (i > k)]
+    return np.array([(0.0, *pair, *row, 0.0) for pair, row in rows.items()])
+
+
+def meetings_by_item(labels, counts, tables, crowd, prior):
+    """Yield, for every two workers of an item that tells, both ways round, the two, whether they match, whether the first
+    leaves the others, and how likely the second gives the answer of the first: as others do, and by habit.
+    """
+    n_classes = labels.n_classes
     for j in range(labels.n_items):
         here = [n for n in range(labels.starts[j], labels.starts[j + 1]) if labels.first_judgements[n]]
         gold, said = labels.gold[j], [labels.label[n] for n in here]
@@ -216,10 +228,10 @@ def leave_together(labels, counts, tables, crowd, prior):
         for n in here:
             for o in here:
                 i, k, x, y = labels.worker[n], labels.worker[o], labels.label[n], labels.label[o]
+                if i == k:
+                    continue
                 rest = [labels.label[m] for m in here if m not in (n, o)]
                 without = full - np.log(tables[i, :, x]) - np.log(tables[k, :, y])
-                if i == k or x == (gold if gold >= 0 else without.argmax()):
-                    continue
                 first = np.maximum(counts[i, :, x] - weight, 0) + 2 * crowd[:, x]
                 first /= np.maximum(counts[i].sum(axis=1) - weight, 0) + 2
                 second = np.maximum(counts[k, :, x] - weight * (x == y), 0) + 2 * crowd[:, x]
@@ -227,10 +239,8 @@ def leave_together(labels, counts, tables, crowd, prior):
                 log_q = sum((np.log(crowd[:, z]) for z in rest), np.zeros(n_classes)) + np.log(first)
                 q = prior * np.exp(log_q / (1 + 0.8 * len(rest)))
                 q = weight if gold >= 0 else q / q.sum()
-                chance = (rest.count(x) + 2 * q @ second) / (len(rest) + 2)
+                as_others = (rest.count(x) + 2 * q @ second) / (len(rest) + 2)
                 sharp = np.exp(full - np.log(tables[k, :, y]))
                 sharp = weight if gold >= 0 else sharp / sharp.sum()
-                chance = max(chance, q @ second, sharp @ second)
-                row = rows.setdefault((min(i, k), max(i, k)), np.zeros(5))
-                row += [(x == y) / 2, i < k, i > k, chance * (i < k), chance * (i > k)]
-    return np.array([(0.0, *pair, *row) for pair, row in rows.items()])
+                away = x != (gold if gold >= 0 else without.argmax())
+                yield i, k, x == y, away, (as_others, max(q @ second, sharp @ second))

@@ -19,6 +19,7 @@ LEAST_MATCHED = 0.7  # of the matches beyond expectation must be there; a copy h
 FALSE_PAIR_RISK = 0.05  # of naming any innocent pair at all
 HABIT_RISK = 0.0005  # of naming a pair that have the same habits
 BOTH_RIGHT_RISK = 0.05  # of calling those copies who are right where the others are wrong
+LEFT_RISK = 0.01  # of the matches alone, of a pair whom only all that they say shows
 ROUNDS = 10  # of learning how right two workers are, if they are
 OWN_ANSWERS = 2.0  # answers to the item itself that a worker's own table counts for
 SHARED_READING = 0.8  # how alike others read an item: n answers tell of its class what n / (1 + 0.8 n) would
@@ -45,6 +46,8 @@ class Pair:
         Chance of so many, seen from the side where it is larger.
     both_right : float
         The same chance if both know the classes as well as what the others say allows.
+    by_all : bool
+        Whether only all their answers show them, and not those alone in which they leave the others.
     """
 
     worker: int
@@ -54,11 +57,12 @@ class Pair:
     expected: tuple[float, float]
     p: float
     both_right: float = 0.0
+    by_all: bool = False
 
     @property
     def may_be_right(self) -> bool:
-        """Whether both may just be right where the others are wrong, so that neither need be a copy."""
-        return self.both_right > BOTH_RIGHT_RISK
+        """Whether both may just be right where they leave the others, so that neither need be a copy."""
+        return self.by_all or self.both_right > BOTH_RIGHT_RISK
 
     def seen_from(self, worker: int) -> tuple[int, int, float]:
         """Return the other worker, how often the given one leaves the others, and how many matches were expected then."""
@@ -83,6 +87,10 @@ def find_copies(
 
     Where the others are often wrong, two who know better leave them together. See `Answers.both_right`.
 
+    Who seldom leaves the others matches too seldom to be found so. Of a pair whose p is 0.01 and who are not just right, all
+    items count on which not all agree, with the same chances and limits. They are shown, and nothing is said against them: two
+    who know more of the items that are hard for the others agree there as well.
+
     Parameters
     ----------
     labels : Labels
@@ -101,13 +109,16 @@ def find_copies(
         return [], 0
     answers = Answers(labels, kept, counts, tables, crowd, prior)
     rows, n_pairs = answers.compare()
-    return [
+    rows = rows[rows[:, 0] * n_pairs <= FALSE_PAIR_RISK]
+    _, first = np.unique(rows[:, 1:3], axis=0, return_index=True)  # in the order of rows: by what they leave comes first
+    pairs = [
         Pair(
             int(one), int(other), int(agreed), (int(left), int(right)), (float(mean), float(means)), float(p),
-            answers.both_right(int(one), int(other)),
+            answers.both_right(int(one), int(other)), bool(by_all),
         )
-        for p, one, other, agreed, left, right, mean, means in rows[rows[:, 0] * n_pairs <= FALSE_PAIR_RISK]
-    ], n_pairs  # fmt: skip
+        for p, one, other, agreed, left, right, mean, means, by_all in rows[np.sort(first)]
+    ]  # fmt: skip
+    return [pair for pair in pairs if not pair.by_all or pair.both_right <= BOTH_RIGHT_RISK], n_pairs
 
 
 def telling(labels: Labels) -> BoolArray:
@@ -157,14 +168,15 @@ class Answers:
     def compare(self) -> tuple[FloatArray, int]:
         """Return the most suspicious pairs and how many pairs were compared.
 
-        A row: p, both workers, the matches, how often either leaves the others, and the matches expected then (8 columns).
+        A row: p, both workers, the matches, how often either leaves the others, the matches expected then, and whether only all
+        items show them (9 columns).
         """
         starts = np.append(0, np.cumsum(self.size))
-        n_pairs, rows = 0, np.empty((0, 8))
+        n_pairs, rows = 0, np.empty((0, 9))
         for compared, found in Meetings(starts, self.worker, self.n_workers, self.n_classes).each(self._look):
             n_pairs += compared
             rows = np.concatenate([rows, found])
-            rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))[:PAIRS_KEPT]]
+            rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0], rows[:, 8]))[:PAIRS_KEPT]]
         return rows, n_pairs
 
     def both_right(self, worker: int, other: int) -> float:
@@ -196,7 +208,7 @@ class Answers:
 
     def _look(self, one: IntArray, other: IntArray) -> tuple[int, FloatArray]:
         """Compare some pairs of labels: how many pairs of workers they are, and the suspicious ones."""
-        said = self._without(one, other)
+        met, said = (one, other), self._without(one, other)
         leaves, follows = self.label[one] != said, self.label[other] != said
         some = np.flatnonzero(leaves | follows)
         one, other, leaves, follows = one[some], other[some], leaves[some], follows[some]
@@ -220,8 +232,29 @@ class Answers:
             some = np.flatnonzero(place[group] >= 0)
             for worst, chance in ((p, by_item), (by_habit, either)):
                 np.maximum(worst, tail_of_sums(agreed[likely], chance[some], place[group[some]]), out=worst)
-        columns = (p, *divmod(pair[likely], self.n_workers), agreed[likely], *left[:, likely], *mean[:, likely])
-        return int(compared.sum()), np.column_stack(columns)[(p <= FALSE_PAIR_RISK) & (by_habit <= HABIT_RISK)]
+        shown = (p <= FALSE_PAIR_RISK) & (by_habit <= HABIT_RISK)
+        numbers = np.array([*divmod(pair[likely], self.n_workers), agreed[likely], *left[:, likely], *mean[:, likely]])
+        seldom = np.flatnonzero(p <= LEFT_RISK)
+        by_all, habit = self._by_all(*met, pair[likely[seldom]])
+        also = habit <= HABIT_RISK
+        rows = [
+            np.vstack([p[shown], numbers[:, shown], np.zeros(shown.sum())]),
+            np.vstack([by_all[also], numbers[:, seldom[also]], np.ones(also.sum())]),
+        ]
+        return int(compared.sum()), np.concatenate(rows, axis=1).T
+
+    def _by_all(self, one: IntArray, other: IntArray, pairs: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the chance that pairs of workers agree on so many items, as others do and by habit; (n_pairs,) each."""
+        key = self.worker[one].astype(np.int64) * self.n_workers + self.worker[other]
+        some = np.flatnonzero(np.isin(key, pairs)) if len(pairs) else np.empty(0, np.intp)
+        one, other, number = one[some], other[some], np.searchsorted(pairs, key[some])
+        agreed: FloatArray = np.bincount(number, self.label[one] == self.label[other], len(pairs)).astype(np.float64)
+        p, by_habit = np.zeros((2, len(pairs)))
+        for a, b in ((one, other), (other, one)):
+            by_item, own = self._expected(a, b)
+            for worst, chance in ((p, by_item), (by_habit, np.maximum(by_item, own))):
+                np.maximum(worst, tail_of_sums(agreed, chance, number), out=worst)
+        return p, by_habit
 
     def _without(self, one: IntArray, other: IntArray) -> IntArray:
         """Return the class of the items by all others than the two workers, (n_pairs,)."""
