@@ -457,3 +457,17 @@ def test_a_winner_of_several_words_is_known_where_the_sides_are():
 def test_the_better_and_the_worse_are_winner_and_loser():
     pairs = read_pairs(pa.table({"query": ["q", "r"], "better_choice": ["x", "y"], "worse_choice": ["y", "z"]}))
     assert names(pairs) == [("x", "y", 0), ("y", "z", 0)]
+
+
+def test_a_winner_by_side_is_doubted_where_another_column_names_the_other_one():
+    """The sides may be those that were shown, in either order."""
+    rows = [{"model_a": "x", "model_b": "y", "order": "rev", "verdict": "B", "better": "x", "who": n % 3} for n in range(12)]
+    with pytest.raises(ColumnError, match=r"'verdict' and 'better' say that different ones won in 12 of 12 rows: sides may be"):
+        read_pairs(pa.Table.from_pylist(rows))
+    pairs = read_pairs(pa.Table.from_pylist(rows), winner_column="better", worker_column="who")
+    assert pairs.n_comparisons == 12
+
+
+def test_the_model_that_judged_is_the_worker_of_a_comparison():
+    rows = [{"model_a": "x", "model_b": "y", "judge_model": f"j{n % 2}", "winner": "x"} for n in range(6)]
+    assert read_pairs(pa.Table.from_pylist(rows)).workers.to_pylist() == ["j0", "j1"]

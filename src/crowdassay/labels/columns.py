@@ -40,6 +40,7 @@ from crowdassay.labels.sides import (
     called_winner,
     choose_sides,
     could_compare,
+    doubt_winner,
     fuller_winner,
     only_winner,
     refuse_comparisons,
@@ -228,6 +229,8 @@ def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mappin
         chosen["winner"] = winner
     elif "winner" in chosen:
         chosen["winner"] = fuller_winner(chosen["winner"], _free(names, chosen), sample(), compared)
+    if "winner" in chosen:
+        doubt_winner(chosen["winner"], _free(names, chosen), sample(), compared)
 
 
 def _refuse_comparisons(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:

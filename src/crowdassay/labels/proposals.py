@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, is_id, words_of
-from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, SUBJECTS, plain_name
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
 from crowdassay.read_options import join_names
@@ -21,7 +21,7 @@ PEOPLE = frozenset(
         "subject", "subj", "person", "member", "juror", "reader", "respondent", "pid", "ppt", "sid", "uid",
         "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", "moderator", "curator",
         "auditor", "panelist", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
-        *SUBJECTS, *ROLES["worker"].words,
+        *MAYBE_WORKERS, *ROLES["worker"].words,
         # In other languages.
         "anotador", "anotadora", "evaluador", "evaluadora", "juez", "usuario", "participante", "avaliador", "usuário",
         "annotateur", "annotatrice", "évaluateur", "juge", "utilisateur", "codeur", "annotatore", "valutatore", "utente",

@@ -99,6 +99,7 @@ _LABELS = (
 )  # fmt: skip
 _LATE_LABELS = ("score", "grade", "preference", "intent", "value", "val")
 RATINGS = ("rating", "score", "grade", "value", "val")  # of which each may be the answer where the label column holds texts
+JUDGE_MODELS = ("judgemodel", "judgellm", "modeljudge", "llmjudge")
 KINDS_OF_ITEMS = (
     "category",
     "type",
@@ -137,7 +138,7 @@ _DECLARED = (
          "imagefile", "imagepath", "audiofile", "videofile", "stimid", "imgid", "uttid", "sentid", "id", "tweet", "utterance",
          "stimulus", *SUBJECTS),
     ),
-    Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), ("judgemodel", "model", "llm", "agent")),
+    Role("worker", "--worker-column", _WORKERS, ("", "id"), ("email", "name"), (*JUDGE_MODELS, "model", "llm", "agent")),
     Role("label", "--label-column", _LABELS, late_words=_LATE_LABELS, kind="class"),
     Role(
         "truth", None, ("truth", "truelabel", "gold", "goldlabel", "groundtruth", "gt", "target", *_LABELS),

@@ -9,7 +9,7 @@ from typing import Any
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, cell_text, words_of
 from crowdassay.labels.roles import ROLES, Role, plain_name
-from crowdassay.labels.values import are_numbers, listed, shown, shown_file
+from crowdassay.labels.values import are_numbers, counted, listed, shown, shown_file
 from crowdassay.text import joined
 
 LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
@@ -27,6 +27,7 @@ WON_AND_LOST = (
     Role("winner", "--winner-column", ("winner", "chosen", "better"), ("", "id", "name", "model", "team", "choice", "item")),
     Role("loser", "--right-column", ("loser", "rejected", "worse"), ("", "id", "name", "model", "team", "choice", "item")),
 )
+MOST_AGAINST = 0.1  # share of rows in which another column may name the other one as the winner
 LEAST_DIFFERENT = 0.9  # share of rows in which the two that were compared are different
 LEAST_ON_BOTH = 0.5  # share of the names of the side with fewer that stand on the other side as well
 
@@ -90,6 +91,28 @@ def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Seque
             f"column that says who won with --winner-column, such as --winner-column {shown_file(tied[0])}."
         )
     return winner
+
+
+def doubt_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequence[str]) -> None:
+    """Raise `ColumnError` where a column tells winners by side, and others by name who say otherwise: sides may be as shown."""
+    if not {plain_word(cell) for cell in _texts(rows, winner)} <= SIDE_WORDS.keys() | TIE_WORDS.keys():
+        return
+    against, sides = [], {side for pair in _alike(names) for side in pair}
+    for name in names:
+        if name in sides:
+            continue
+        both = [(_side(row, winner, compared), _side(row, name, compared)) for row in rows]
+        decided = [pair for pair in both if set(pair) <= {LEFT, RIGHT}]
+        by_name = not {plain_word(cell) for cell in _texts(rows, name)} <= SIDE_WORDS.keys() | TIE_WORDS.keys()
+        if decided and by_name and _says_who_won(rows, name, compared):
+            apart = sum(one != other for one, other in decided)
+            against += [(name, apart, len(decided))] if apart > MOST_AGAINST * len(decided) else []
+    if against:
+        name, apart, decided = against[0]
+        raise ColumnError(
+            f"{shown(winner)} and {shown(name)} say that different ones won in {apart:,} of {counted(decided, 'row')}: sides may "
+            f"be meant as they were shown. Choose one of {listed([winner, *(one[0] for one in against)])} with --winner-column."
+        )
 
 
 def only_winner(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> str | None:

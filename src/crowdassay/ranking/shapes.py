@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
-from crowdassay.labels.roles import ROLES, Role, plain_name
+from crowdassay.labels.roles import JUDGE_MODELS, ROLES, Role, plain_name
 from crowdassay.labels.sides import WON_AND_LOST
 from crowdassay.labels.study_columns import Columns, read_columns
 from crowdassay.labels.values import mapping, shown, text_of
 from crowdassay.read_options import AS_IT_IS, Opening
 
-# A column named like a model is no judge's here: it may be one of the two that are compared.
-VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=())
+# A column named like a model, and no more, is no judge's here: it may be one of the two that are compared.
+VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=JUDGE_MODELS)
 PAIR_ROLES = (
     ROLES["left"],
     ROLES["right"],
