@@ -108,10 +108,11 @@ def doubt_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequen
             apart = sum(one != other for one, other in decided)
             against += [(name, apart, len(decided))] if apart > MOST_AGAINST * len(decided) else []
     if against:
-        name, apart, decided = against[0]
+        name, apart, n_rows = against[0]
+        ways = listed([winner, *(one[0] for one in against)])
         raise ColumnError(
-            f"{shown(winner)} and {shown(name)} say that different ones won in {apart:,} of {counted(decided, 'row')}: sides may "
-            f"be meant as they were shown. Choose one of {listed([winner, *(one[0] for one in against)])} with --winner-column."
+            f"{shown(winner)} and {shown(name)} say that different ones won in {apart:,} of {counted(n_rows, 'row')}: sides may "
+            f"be meant as they were shown. Choose one of {ways} with --winner-column."
         )
 
 
