@@ -111,8 +111,8 @@ def doubt_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequen
         name, apart, n_rows = against[0]
         ways = listed([winner, *(one[0] for one in against)])
         raise ColumnError(
-            f"{shown(winner)} and {shown(name)} say that different ones won in {apart:,} of {counted(n_rows, 'row')}: sides may "
-            f"be meant as they were shown. Choose one of {ways} with --winner-column."
+            f"{shown(winner)} and {shown(name)} say that different ones won in {apart:,} of {counted(n_rows, 'row')}: sides "
+            f"may be meant as they were shown. Choose one of {ways} with --winner-column."
         )
 
 
