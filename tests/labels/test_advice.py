@@ -65,12 +65,14 @@ def test_columns_that_are_no_workers_are_not_proposed_but_said(tmp_path, kind):
 
 
 def test_workers_who_answer_one_question_are_proposed_in_any_language(tmp_path):
-    for names in (("ann", "bob"), ("원익", "수민"), ("модель_1", "модель_2"), ("eva@x.org", "max@x.org")):
+    for names in (("ann", "bob"), ("원익", "수민"), ("модель_1", "модель_2")):
         path = tmp_path / "table.csv"
         pd.DataFrame({"id": N, names[0]: [n % 3 for n in N], names[1]: [n % 4 % 3 for n in N]}).to_csv(path, index=False)
         with pytest.raises(ColumnError, match="say `format='wide'`"):
             read_labels(path)
         assert read_labels(path, format="wide").workers.to_pylist() == list(names)
+    path.write_text(path.read_text().replace("модель_1", "eva@x.org").replace("модель_2", "max@x.org"))
+    assert read_labels(path).workers.to_pylist() == ["eva@x.org", "max@x.org"]  # who else has an address
 
 
 def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
@@ -282,7 +284,7 @@ def test_where_one_person_labelled_what_is_called_like_an_id_may_tell_items(tmp_
     assert "told by 'trace_file', none does" in told(tmp_path, rows)
 
 
-def test_the_place_where_an_item_was_shown_comes_last_among_what_tells_items(tmp_path):
+def test_the_place_where_an_item_was_shown_tells_no_items_where_something_else_does(tmp_path):
     authors = ("u", "v", "w")
     rows = [
         {"prompt_id": p, "judge": j, "slot": "ABC"[(k + j + p) % 3], "author": authors[k], "label": (p + j * k) % 3}
@@ -292,7 +294,7 @@ def test_the_place_where_an_item_was_shown_comes_last_among_what_tells_items(tmp
     ]
     said = told(tmp_path, rows)
     assert "told by 'prompt_id' and 'author' together, none does" in said
-    assert "`item_column` 'prompt_id,author' or `item_column` 'prompt_id,slot'." in said
+    assert "say `item_column` 'prompt_id,author'. If workers did" in said  # whoever sits in a slot changes
 
 
 def test_the_kind_of_an_item_is_no_label_where_others_could_be(tmp_path):
@@ -560,3 +562,62 @@ def test_people_a_and_b_beside_what_was_decided_are_no_sides(tmp_path):
         ColumnError, match=r"If 'a_right', 'b_right' are workers .* 'a_right,b_right'; if 'a_tone', 'b_tone' are"
     ):
         read_files([path], ReadOptions())
+
+
+RATINGS = [
+    {
+        "id": n,
+        "prompt": f"What is {n} and more?",
+        "response": f"It is as {n} says it is.",
+        "clear": n % 5 + 1,
+        "safe": n * 3 % 4 + 1,
+    }
+    for n in range(20)
+]
+
+
+def test_a_response_of_sentences_is_doubted_beside_ratings_however_few_rows_there_are(tmp_path):
+    said = told(tmp_path, [{**row, "annotator": "ann"} for row in RATINGS])
+    assert "'response' is called like a label, but it is another text in nearly every row; 'clear', 'safe' could be" in said
+    assert read_labels(tmp_path / "answers_2024.csv", label_column="clear").n_labels == 20
+
+
+def test_a_model_beside_several_ratings_may_be_what_was_rated(tmp_path):
+    rows = [{"id": row["id"] // 2, "model": "xy"[row["id"] % 2], "clear": row["clear"], "safe": row["safe"]} for row in RATINGS]
+    said = told(tmp_path, rows)
+    assert "The column 'model' may name who labelled, or what was rated, as 'clear', 'safe' hold ratings" in said
+    assert read_labels(tmp_path / "answers_2024.csv", worker_column="model", label_column="clear").n_workers == 2
+    one = [{key: row[key] for key in ("id", "model")} | {"verdict": row["clear"]} for row in rows]
+    pd.DataFrame(one).to_csv(tmp_path / "b.csv", index=False)
+    assert read_labels(tmp_path / "b.csv").report.columns["worker"] == "model"
+
+
+def test_a_session_is_proposed_as_a_part_of_the_item_and_as_a_round(tmp_path):
+    rows = [
+        {"Panelist": p, "Session": s, "Product": t, "Spicy": (len(p) * s + len(t)) % 4, "Sweet": (s + len(t)) % 3}
+        for p in ("a", "bb", "ccc")
+        for s in (1, 2)
+        for t in ("u", "vv", "www", "xxxx")
+    ]
+    said = told(tmp_path, rows)
+    assert "say `item_column` 'Session,Product' `worker_column` 'Panelist'" in said
+    assert "(`item_column` 'Product' if 'Session' counts rounds of labelling the same)" in said
+
+
+def test_what_is_called_like_a_thing_is_not_proposed_as_the_label(tmp_path):
+    rows = [{"user": u, "doc": f"d{n % 4}", "index": "ab"[n % 2], "term": f"t{n}"} for u in "xyz" for n in range(8)]
+    said = told(tmp_path, rows)
+    assert "No item or label column found among" in said
+    assert "'user' is who labelled" not in said
+    assert "may be 'term';" in said
+
+
+def test_the_workers_of_each_question_are_told_by_the_means_beside_them(tmp_path):
+    rows = [
+        {f"{stem}{k}": value for stem, both in marks.items() for k, value in ((1, both[0]), (2, both[1]), ("", sum(both) / 2))}
+        for n in N
+        for marks in [{"old-s": (n % 4 + 1, n % 3 + 1), "old-n": (n % 3 + 1, n % 5 + 1), "new-s": (n % 2 + 1, n % 4 + 1)}]
+    ]
+    said = told(tmp_path, rows)
+    assert "If 'old-s1', 'old-s2' are workers who answer one question, say `worker_columns` 'old-s1,old-s2'; if" in said
+    assert said.count("`worker_columns`") == 3

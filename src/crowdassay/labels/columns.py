@@ -24,7 +24,7 @@ from crowdassay.labels.contents import (
     is_kind,
     key_of,
 )
-from crowdassay.labels.doubts import Sample, doubt_beside_rating, doubt_label, refuse_kind
+from crowdassay.labels.doubts import Sample, doubt_beside_rating, doubt_label, refuse_kind, refuse_rated
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
     MAYBE_WORKERS,
@@ -95,6 +95,9 @@ def find_columns(
     if sample is not None and "worker" in chosen:
         if plain_name(chosen.get("item", "")) == "id" and not given.get("item"):
             _refuse_row_numbers(sample, chosen["item"], chosen["worker"], names)
+        if "label" in needed and not given.get("worker"):
+            beside = {chosen["worker"], *_items(chosen)}
+            refuse_rated(chosen["worker"], [name for name in names if name not in beside], sample())
         if missing:
             _choose_by_content(names, wanted, chosen, sample)
         elif "label" in chosen and "item" in chosen and not given.get("label"):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crowdassay.labels.roles import ITEM_WORKER_LABEL, KINDS_OF_ITEMS, POSITIONS, ROLES, plain_name
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, KINDS_OF_ITEMS, POSITIONS, ROLES, WORDS_FOR_ITEMS, plain_name
 from crowdassay.labels.values import number_of
 
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
@@ -46,6 +46,15 @@ def is_id(name: str) -> bool:
     plain = plain_name(name)
     known = any(plain.removesuffix("id") in ROLES[role].words or plain in ROLES[role].spellings for role in ITEM_WORKER_LABEL)
     return plain.endswith("id") and (known or ID_WORD.search(name) is not None)
+
+
+def names_things(name: str) -> bool:
+    """Return whether a column is called after things that are labelled, or numbers something: it holds no labels.
+
+    >>> names_things("doc"), names_things("meme_id"), names_things("index"), names_things("document_tone")
+    (True, True, True, False)
+    """
+    return is_id(name) or plain_name(name) in WORDS_FOR_ITEMS
 
 
 def is_position(name: str) -> bool:
@@ -125,7 +134,7 @@ def could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: 
     if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
         return False
     if role == "label":
-        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or is_id(name)
+        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or names_things(name)
         return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
     return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
 
@@ -176,7 +185,7 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wor
     """
     candidates = []
     for name in names:
-        if is_id(name) or (is_position(name) and not is_rank(name)):
+        if names_things(name) or (is_position(name) and not is_rank(name)):
             continue
         given = [(row, value) for row in rows if (value := cell_text(row.get(name))) is not None]
         cells = [(key_of(row, items), id_of(row.get(worker)), value) for row, value in given]

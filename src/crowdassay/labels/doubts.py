@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
@@ -23,6 +23,9 @@ from crowdassay.labels.values import listed, number_of, shown, shown_file
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
+WORDS_OF_TEXTS = 4  # that a text has on average at least, so that few of them are enough to be no labels
+HIGHEST_RATING = 10
+MAYBE_RATED = frozenset({"model", "llm", "agent"})  # that label, or whose work is rated
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 
 
@@ -34,7 +37,7 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
     rows = sample() if free else []
     cells = [(key_of(row, items), value) for row in rows if (value := cell_text(row.get(chosen["label"]))) is not None]
     values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
-    texts = len(values) > max(MOST_GUESSED_CLASSES, len(cells) / 2) and any(number_of(value) is None for value in values)
+    texts = _are_texts(values, len(cells))
     if len(values) == 1 and len(cells) >= ROWS_TO_DOUBT:
         _refuse_one_value(chosen["label"], [name for name in free if is_called_label(name) or is_asked(name)], rows)
     several = sum(count > 1 for count in held.values())
@@ -42,6 +45,9 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
     if not (texts or constant):
         return
     possible = could_be_labels(rows, items, chosen["worker"], free)
+    if texts and not possible:  # such as where one worker has labelled all
+        others = [name for name in free if could_hold("label", rows, name, chosen) and not is_kind(name)]
+        _refuse_texts(chosen["label"], [name for name in others if _is_answer(name, rows)] or rating_columns(rows, others))
     if texts and len(possible) == 1:
         chosen["label"] = possible[0]
     elif possible:
@@ -51,6 +57,53 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
         raise ColumnError(
             f"The column {shown(chosen['label'])} is called like a label, but it is {is_this}; {listed(possible)} {choose} "
             f"--label-column{named}, or {shown(chosen['label'])} if it is."
+        )
+
+
+def _are_texts(values: Collection[str], n_cells: int) -> bool:
+    """Return whether so many cells hold texts of their own: nearly each another one, and many of them, or sentences.
+
+    >>> _are_texts(["It is so.", "They say that it is not."], 3), _are_texts(["yes", "no"], 3)
+    (True, False)
+    """
+    many = len(values) > MOST_GUESSED_CLASSES
+    sentences = n_cells > 1 and sum(len(value.split()) for value in values) >= WORDS_OF_TEXTS * len(values)
+    different = 2 * len(values) > n_cells and (many or sentences)
+    return different and any(number_of(value) is None for value in values)
+
+
+def _refuse_texts(label: str, others: Sequence[str]) -> None:
+    """Raise `ColumnError` where the label is another text in nearly every row, and other columns may be labels."""
+    if others:
+        raise ColumnError(
+            f"The column {shown(label)} is called like a label, but it is another text in nearly every row; {listed(others)} "
+            f"could be the label: choose one with --label-column, or {shown(label)} if it is."
+        )
+
+
+def rating_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:
+    """Return the columns of ratings on one scale: few small whole numbers, more than yes and no; none if there is just one.
+
+    >>> rows = [{"a": n % 5 + 1, "b": n % 4 + 1, "year": 1990 + n % 3, "flag": n % 2} for n in range(20)]
+    >>> rating_columns(rows, ["a", "b", "year", "flag"]), rating_columns(rows, ["a", "year"])
+    (['a', 'b'], [])
+    """
+    found = []
+    for name in names:
+        values = {number_of(cell) for row in rows if (cell := cell_text(row.get(name))) is not None}
+        whole = {value for value in values if value is not None and value.is_integer() and 0 <= value <= HIGHEST_RATING}
+        if len(values) == len(whole) > 2:
+            found.append(name)
+    return found if len(found) > 1 else []
+
+
+def refuse_rated(worker: str, free: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `ColumnError` where the worker is a column such as `model` beside several ratings: it may be what was rated."""
+    if plain_name(worker) in MAYBE_RATED and (ratings := rating_columns(rows, free)):
+        raise ColumnError(
+            f"The column {shown(worker)} may name who labelled, or what was rated, as {listed(ratings)} hold ratings. If it "
+            f"labelled, say --worker-column {shown_file(worker)} and choose the label with --label-column; if it was rated, "
+            "name the column of who rated with --worker-column."
         )
 
 
@@ -105,7 +158,7 @@ def refuse_kind(
     if not held or sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT:
         return
     free = [name for name in free if not is_kind(name) and could_hold("label", rows, name, chosen)]
-    if possible := [name for name in free if _is_answer(name, rows)]:
+    if possible := [name for name in free if _is_answer(name, rows)] or rating_columns(rows, free):
         raise ColumnError(
             f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
             f"the label: choose one with --label-column, or {shown(label)} if it is."

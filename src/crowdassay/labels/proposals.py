@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, is_id, words_of
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
-from crowdassay.labels.telling import MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
+from crowdassay.labels.telling import AGAIN_WORDS, MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
@@ -34,7 +34,6 @@ NAMING_WORDS = frozenset(
     {"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid", "family", "model"}
 )
 JUDGED_ANSWERS = ("answer", "response")  # which models give, and people judge
-MOST_PROPOSED = 3  # labels that are named
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
 
@@ -60,9 +59,15 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
     told = f"{joined([shown(name) for name in items])} {'tells' if len(items) == 1 else 'tell'} what was labelled"
     options = f"{_option('item', join_names(items))} {_option('worker', worker)}"
     said = f"if {shown(worker)} is who labelled and {told}, say {options}"
-    if len(labels) == 1:
-        return f"{said} {_option('label', labels[0])}"
-    return f"{said}, and choose one of {listed(labels, MOST_PROPOSED)} with --label-column"
+    said += (
+        f" {_option('label', labels[0])}" if len(labels) == 1 else f", and choose one of {listed(labels)} with --label-column"
+    )
+    rounds = [name for name in items if not AGAIN_WORDS.isdisjoint(words_of(name))]
+    if rounds and (rest := [name for name in items if name not in rounds]):
+        said += (
+            f" ({_option('item', join_names(rest))} if {joined(list(map(shown, rounds)))} counts rounds of labelling the same)"
+        )
+    return said
 
 
 def proposed_worker(table: pa.Table) -> str | None:
@@ -88,7 +93,8 @@ def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     """
     free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
     words = {name: words_of(name) for name in free}
-    return [name for name in free if words[name] and words[name][0] in PEOPLE and NAMING_WORDS.issuperset(words[name][1:])]
+    people = [name for name in free if words[name] and words[name][0] in PEOPLE and NAMING_WORDS.issuperset(words[name][1:])]
+    return [name for name in people if "label" in known or plain_name(name) != MAYBE_WORKERS[-1]]  # beside bob, ann is a worker
 
 
 def _other_id(names: Sequence[str]) -> list[str]:
@@ -120,7 +126,7 @@ def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str
     if _has_own_ids(table, worker):
         sets = [items for items in sets if all(map(is_id, items))]
     for items in sorted(sets, key=lambda one: -sum(is_id(name) or "item" in words_of(name) for name in one) / len(one)):
-        free = [name for name in table.column_names if name not in {worker, *items}]
+        free = [name for name in table.column_names if name not in {worker, item, *items}]
         labels = [label] if label else could_be_labels(rows, items, worker, free) or could_be_numbers(rows, items, worker, free)
         if labels:
             first = [name for name in labels if plain_name(name).endswith(ROLES["label"].words)]

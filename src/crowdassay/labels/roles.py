@@ -76,6 +76,15 @@ def role_of(role: RoleLike) -> Role:
     return role if isinstance(role, Role) else ROLES[role]
 
 
+def is_worker_name(name: str) -> bool:
+    """Return whether a column is named after one of several workers: by number, or by an address.
+
+    >>> is_worker_name("rater_2"), is_worker_name("ann@example.org"), is_worker_name("ann")
+    (True, True, False)
+    """
+    return bool(NUMBERED_WORKER.fullmatch(name) or MAIL_ADDRESS.fullmatch(name))
+
+
 def plain_name(name: str) -> str:
     """Return a column's name without blanks, underscores, hyphens and capitals, and without marks around it.
 
@@ -114,6 +123,10 @@ _JUDGED = (
     "product", "paper", "statement", "claim", "argument", "query",
 )  # fmt: skip
 
+WORDS_FOR_ITEMS = frozenset(
+    {"doc", "document", "tweet", "post", "article", "page", "paragraph", "video", "movie", "paper", "product", "index", "idx"}
+)
+
 # Zooniverse's subjects are judged, those of an experiment judge: what else there is decides.
 SUBJECTS = ("subjectid", "subject")
 MAYBE_WORKERS = (*SUBJECTS, "ann")  # an annotator, or somebody called Ann
@@ -126,6 +139,7 @@ RATERS = frozenset(
 # How columns and files of several workers are numbered or lettered.
 SHORT_NUMBERED = r"(?:r|ann|vote)[\s_\-]*\d+"  # which may be other things as well
 NUMBERED_WORKER = re.compile(rf"(?:{'|'.join(_WORKERS)})(?:[\s_\-]*\d+|[\s_\-]+[a-z]|[a-rt-z])|{SHORT_NUMBERED}", re.IGNORECASE)
+MAIL_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 # Only items and workers may end in "id": an `annotation_id` is no label.
 _DECLARED = (

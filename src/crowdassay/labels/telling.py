@@ -247,8 +247,8 @@ def telling_columns(
 
     More than ``most`` columns are not tried together; a share of ``repeats`` is allowed.
     Where there are several workers, most labels must share their item with another: a number for each row tells no items.
-    Of several sets, those come last in which an item's position plays a part. Then the one that leaves the fewest items is
-    better, and then that of the fewest values, which are names rather than texts.
+    Sets in which an item's position plays a part are returned only where no others are found. The one that leaves the fewest
+    items is better, and then that of the fewest values, which are names rather than texts.
 
     >>> rows = [{"q": q, "model": m, "who": w, "row": f"{q}{m}{w}", "label": 0} for q in "12" for m in "xyz" for w in "ab"]
     >>> telling_columns(pa.Table.from_pylist(rows), "q", "who", "label")
@@ -284,7 +284,8 @@ def telling_columns(
             if (n_items := _tells(one, codes, who, repeats))
         ]
         if found:
-            return [list(one) for *_, one in sorted(found)[:SETS_LISTED]]
+            fewest = min(found)[0]
+            return [list(one) for n_positions, _, _, one in sorted(found) if n_positions == fewest][:SETS_LISTED]
     return []
 
 

@@ -105,14 +105,22 @@ def test_a_last_column_that_says_what_most_others_say_is_what_was_decided_in_any
     assert read_labels(written(tmp_path, numbered)).n_workers == 4
 
 
-def test_numbers_that_are_high_where_others_are_low_are_noted(tmp_path):
+@pytest.mark.parametrize("name", ["vote", "rater"])
+def test_numbers_that_are_high_where_others_are_low_are_counts_of_votes_or_noted(tmp_path, name):
     draw = random.Random(2)
     first = [draw.randrange(6) for _ in range(30)]
-    counts = {"vote1": first, "vote2": [max(0, 5 - n - draw.randrange(3)) for n in first], "vote3": [n % 2 for n in range(30)]}
-    frame = pd.DataFrame({"sentence": [f"s{n}" for n in range(30)], **counts})
-    notes = " ".join(read_labels(written(tmp_path, frame)).report.notes)
-    assert "'vote1', 'vote2', 'vote3' numbers are high where others are low" in notes
-    frame["vote2"], frame["vote3"] = frame["vote1"], frame["vote1"]
+    second, third = [max(0, 5 - n - draw.randrange(3)) for n in first], [n % 2 for n in range(30)]
+    columns = {f"{name}{n}": column for n, column in enumerate([first, second, third], 1)}
+    frame = pd.DataFrame({"sentence": [f"s{n}" for n in range(30)], **columns})
+    if name == "vote":
+        with pytest.raises(
+            ColumnError, match="In 'vote1', 'vote2', 'vote3' numbers are high where others are low: they count vo"
+        ):
+            read_labels(written(tmp_path, frame))
+    else:
+        notes = " ".join(read_labels(written(tmp_path, frame)).report.notes)
+        assert "'rater1', 'rater2', 'rater3' numbers are high where others are low" in notes
+    frame[f"{name}2"], frame[f"{name}3"] = frame[f"{name}1"], frame[f"{name}1"]
     assert "high where" not in " ".join(read_labels(written(tmp_path, frame)).report.notes)
 
 

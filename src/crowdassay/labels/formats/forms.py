@@ -9,10 +9,11 @@ from fnmatch import fnmatchcase
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.formats.foreign import SURVEY_MARKS
+from crowdassay.labels.formats.not_workers import is_nothing
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.stems import as_pattern, family_of
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
-from crowdassay.labels.formats.wide_columns import is_nothing, linked
+from crowdassay.labels.formats.wide_columns import linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import listed, number_of

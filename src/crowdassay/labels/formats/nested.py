@@ -12,10 +12,11 @@ from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.contents import is_id, words_of
+from crowdassay.labels.formats.not_workers import LEAST_ROWS_SHARED
 from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, LEAST_ROWS_SHARED, NUMBERED_ROWS, are_classes
+from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_ROWS, are_classes
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown

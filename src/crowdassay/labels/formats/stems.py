@@ -64,6 +64,28 @@ def questions_of_workers(
     return [sorted(by_part.values()) for by_part in (best[0].values() if best else ()) if is_answered(sorted(by_part.values()))]
 
 
+def numbered_parts(names: Sequence[str], places: Sequence[int]) -> dict[str, dict[str, int]]:
+    """Return by stem the columns by the number at the end of their names, of stems with the same numbers most often.
+
+    >>> numbered_parts(["new-s1", "new-s2", "new-s", "new-n1", "new-n2", "year"], range(6))
+    {'new-s': {'1': 0, '2': 1}, 'new-n': {'1': 3, '2': 4}}
+    """
+    by_stem: dict[str, dict[str, int]] = defaultdict(dict)
+    for n in places:
+        if found := re.fullmatch(r"(.*[^\d\s_\-.])(\d{1,2})", names[n].strip()):
+            by_stem[found[1]][found[2]] = n
+    return _commonest({stem: by_part for stem, by_part in by_stem.items() if len(by_part) > 1})
+
+
+def _commonest(sets: Mapping[str, dict[str, int]]) -> dict[str, dict[str, int]]:
+    """Return the stems with the same parts that are the most; none where hardly any two have the same."""
+    by_parts: dict[frozenset[str], dict[str, dict[str, int]]] = defaultdict(dict)
+    for stem, by_part in sets.items():
+        by_parts[frozenset(by_part)][stem] = by_part
+    best: Mapping[str, dict[str, int]] = max(by_parts.values(), key=len, default={})
+    return dict(best) if len(best) > 1 else {}
+
+
 def _groups(sets: Mapping[str, Mapping[str, int]]) -> list[list[int]]:
     return sorted(sorted(by_part.values()) for by_part in sets.values())
 
@@ -79,15 +101,14 @@ def _same_parts(names: Sequence[str], places: Sequence[int], which: str) -> dict
         gap = gaps[0] if which == FIRST else gaps[-1]
         part, stem = (name[gap.end() :], name[: gap.end()]) if which == LAST else (name[: gap.start()], name[gap.start() :])
         by_stem[stem][part.casefold()] = n
-    by_parts: dict[frozenset[str], dict[str, dict[str, int]]] = defaultdict(dict)
+    parted: dict[str, dict[str, int]] = {}
     for stem, every in by_stem.items():
         numbered = {part: n for part, n in every.items() if part[-1:].isdecimal()}  # the others were made of them
         by_part = numbered if len(numbered) > 1 else every
         decided = any(is_known(name) and name.endswith(stem) for name in names)  # so that these are workers, and no sides
         if len(by_part) > 1 and (decided or by_part.keys() not in SIDE_PARTS) and not TIMES & by_part.keys():
-            by_parts[frozenset(by_part)][stem] = by_part
-    best: Mapping[str, dict[str, int]] = max(by_parts.values(), key=len, default={})
-    return dict(best) if len(best) > 1 else {}
+            parted[stem] = by_part
+    return _commonest(parted)
 
 
 def _are_initials(parts: Collection[str]) -> bool:

@@ -21,6 +21,7 @@ from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, without
 from crowdassay.labels.columns import check_given
 from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES
+from crowdassay.labels.formats.not_workers import is_nothing, opposed
 from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
 from crowdassay.labels.formats.wide_columns import (
@@ -30,17 +31,15 @@ from crowdassay.labels.formats.wide_columns import (
     are_classes,
     choose_item,
     choose_workers,
-    is_nothing,
     not_workers,
     numbered_proposal,
-    opposed,
     worker_proposal,
 )
 from crowdassay.labels.jsontext import EXACT_DECODER, flat
 from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
-from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, SHORT_NUMBERED
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES, SHORT_NUMBERED, is_worker_name
 from crowdassay.labels.values import counted, mapping, number_key, number_of, shown, text_of
 from crowdassay.read_options import ReadOptions
 
@@ -51,7 +50,7 @@ ROWS_SAMPLED = 200  # rows that are looked at
 
 def recognise_matrix(probe: Probe) -> bool:
     """Return whether a table has a column for each worker: by its header, or because every cell is one of a few classes."""
-    numbered = [name for name in probe.header or mapping(probe.first) if NUMBERED_WORKER.fullmatch(name)]
+    numbered = [name for name in probe.header or mapping(probe.first) if is_worker_name(name)]
     if len(numbered) > 1 and not any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
         short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
         with suppress(ColumnError):  # numbered alike, but no workers with one question

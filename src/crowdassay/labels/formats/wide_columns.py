@@ -16,50 +16,39 @@ import numpy as np
 from crowdassay.errors import ColumnError
 from crowdassay.labels.choices import choices_of
 from crowdassay.labels.columns import check_given, matching_columns
-from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, is_id, is_known, is_made, words_of
+from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, is_id, is_known, is_made
 from crowdassay.labels.delimited import FIRST_ROWS
-from crowdassay.labels.formats.stems import COMPUTED_WORDS, LEAST_FAMILY, as_pattern, family_of, questions_of_workers
-from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
-from crowdassay.labels.values import listed, number_key, number_of, shown
+from crowdassay.labels.formats.not_workers import (
+    are_questions,
+    counted_votes,
+    is_asking,
+    is_nothing,
+    no_workers,
+    rows_of,
+)
+from crowdassay.labels.formats.stems import (
+    LEAST_FAMILY,
+    as_pattern,
+    family_of,
+    numbered_parts,
+    questions_of_workers,
+)
+from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, is_worker_name, plain_name
+from crowdassay.labels.values import counted, listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
-NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
 INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
     word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
 }
 NUMBERED_ROWS = "Items are numbered by row, from 0."
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
-LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
-WAYS_LISTED = 4
+WAYS_LISTED = 12
+UNIQUE_IDS = frozenset({"uuid", "guid", "hash"})
 COLUMNS_LISTED = 8  # that a proposal would take for workers
-ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
 UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
-LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
-OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
-STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
-RESULT_COLUMN = re.compile(r"(?:.*[\s_\-])?(?:kappa|p[\s_\-]?value)", re.IGNORECASE)
-COMPUTED = re.compile(r"-?\d*\.\d{3,}(?:[eE][+-]?\d+)?")  # a number with so many decimals is nobody's answer
-PAIRED_SIDES = ({"a", "b"}, {"left", "right"})
-# What questions, facts and figures are called, and people hardly ever are: by their endings, and by these words.
-QUESTION_ENDING = re.compile(
-    r".{3,}(?:ness|ity|acy|ance|ence|ancy|ency|tion|sion|ment|ism|ship|ing|ité|té|heit|keit|ung)s?|.*pathy"
-)
-QUESTION_WORDS = re.compile(
-    "tone|style|overall|global|safety|facts?|data|grammar|spelling|structure|language|scores?|type|category|topic|domain|intent|"
-    "role|status|source|year|level|rules?|criterion|criteria|aspect|dimension|questions?|flag|errors?|err|name|currency|concern|"
-    "signals|strategy|option|mean|avg|std|count|rate|ratio|total|sum|median|margin|percent|target|base|baseline|system|is|are|"
-    "has|does|do|if|any|not|the|match|from|to|predicted|suggested|expected"
-)
-NUMBERED_THINGS = frozenset(
-    {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
-)
-
-
-def is_nothing(cell: str) -> bool:
-    """Return whether a cell means that there is no label."""
-    return cell.strip().lower() in NO_LABEL_CELLS
+ROUNDED = 0.051  # how far a mean that is given with one decimal may be from the real one
 
 
 def are_classes(cells: Sequence[str]) -> bool:
@@ -90,7 +79,9 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> s
         return None
     sets = doubt or [workers]
     may = [some for some in sets if no_workers(names, columns, some) is None]
-    reason = no_workers(names, columns, chosen) if not may else _counted(names, columns, workers) if doubt and workers else None
+    reason = (
+        no_workers(names, columns, chosen) if not may else counted_votes(names, columns, workers) if doubt and workers else None
+    )
     if reason is not None:
         raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
     ways = [(some, ways_of(names, [some]) if doubt else "--from wide") for some in may]
@@ -127,7 +118,9 @@ def _told(names: Sequence[str], ways: Sequence[tuple[Sequence[int], str]]) -> st
     """Return one sentence on sets of columns and the options that read them; None where no option does."""
     said = [f"if {listed([names[n] for n in some], COLUMNS_LISTED)} are{{}}, say {way}" for some, way in ways if way]
     more = " workers who answer one question"
-    return "; ".join(one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED])) or None
+    told = "; ".join(one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED]))
+    further = len(said) - WAYS_LISTED
+    return (told + (f"; and so on for {counted(further, 'question')} more" if further > 0 else "")) or None
 
 
 def ways_of(names: Sequence[str], sets: Sequence[Sequence[int]]) -> str:
@@ -143,96 +136,6 @@ def _reads(names: Sequence[str], places: Sequence[int], way: str) -> bool:
     return "'" not in way and every and matching_columns(names, parts) == [names[n] for n in places]
 
 
-def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
-    """Return what columns that answer alike are, where they are hardly workers with one question; None if they may be.
-
-    >>> def why(table, *names):
-    ...     return no_workers(names, list(zip(*table)), range(len(names)))
-    >>> why(["54", "43", "54"], "tone", "clarity")[:75]
-    "'tone', 'clarity' look like different questions, not like workers who answe"
-    >>> why(["521", "170", "800", "044", "350"], "yes", "no", "both")
-    "The rows of 'yes', 'no', 'both' sum to nearly the same number: they count labels, and do not say who gave which"
-    >>> why(["54", "43", "54"], "ann", "bob")
-    """
-    said, rows = listed([names[n] for n in chosen]), _rows(columns, chosen)
-    beside = next((name for n, name in enumerate(names) if n not in chosen and _is_result(name, columns[n])), None)
-    if beside is not None:
-        return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
-    called = bool(chosen) and all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
-    if called or any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
-        return f"{said} hold numbers that were computed, such as means, and no labels"
-    if _hold_several([cell for row in rows for cell in row if cell]):
-        return f"The cells of {said} hold several answers each, without saying who gave which"
-    others = [name for n, name in enumerate(names) if n not in chosen]
-    if (reason := _asking(said, [names[n] for n in chosen], others) or _counted(names, columns, chosen)) is not None:
-        return reason
-    several = [given for row in rows if len(given := [cell for cell in row if cell is not None]) > 1]
-    if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
-        return f"No two of {said} ever hold the same value in a row, so that they hardly answer one question"
-    return None
-
-
-def _is_result(name: str, cells: Sequence[str]) -> bool:
-    """Return whether a column is called after an agreement or a test, and holds any."""
-    return RESULT_COLUMN.fullmatch(name) is not None and not all(map(is_nothing, cells))
-
-
-def _hold_several(cells: Sequence[str]) -> bool:
-    """Return whether most cells hold several answers, some the same: those of several workers, and no set of choices.
-
-    >>> _hold_several(["1 0 0", "0 0 1", "0 0 0", "1 1 0"]), _hold_several(["a, b", "b", "a", "a, b"])
-    (True, False)
-    """
-    answers = [re.split(r"[\s,;|]+", cell.strip()) for cell in cells]
-    words = Counter(word for parts in answers for word in parts)
-    repeated = sum(len(set(parts)) < len(parts) for parts in answers)
-    return 2 * repeated > len(cells) and len(words) <= len(cells) / 2
-
-
-def _asking(said: str, names: Sequence[str], others: Sequence[str]) -> str | None:
-    """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not.
-
-    Where another column tells what was decided, those are people's.
-    """
-    shared, rest = _words_apart(names)
-    decided = any(is_known(name) and shared.issubset(words_of(name)) for name in others)
-    sides = {word for own in rest for word in own} in PAIRED_SIDES and shared and not decided
-    if sides and not any(map(ROLES["worker"].is_named, shared)):
-        return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
-    if not _are_questions(names):
-        return None
-    return (
-        f"{said} look like different questions, not like workers who answer one; unless another column names the worker, there "
-        "is nothing to combine"
-    )
-
-
-def _words_apart(names: Sequence[str]) -> tuple[set[str], list[list[str]]]:
-    """Return the words that all names share, if there are several names, and the others of each."""
-    words = list(map(words_of, names))
-    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
-    return shared, [[word for word in own if word not in shared] for own in words]
-
-
-def _are_questions(names: Sequence[str]) -> bool:
-    """Return whether columns are named like questions.
-
-    >>> _are_questions(["tone", "style"]), _are_questions(["is_flip", "is_bad"]), _are_questions(["is_bad_e", "is_bad_w"])
-    (True, True, False)
-    """
-    shared, rest = _words_apart(names)
-    asking = sum(any(map(is_asking, own)) for own in rest)
-    told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
-    begun = all(own[:1] and own[0] in ASKING_BEGINNINGS for own in map(words_of, names)) and not told_apart
-    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
-    return len(rest) > 1 and (questions or (not any(rest) and bool(shared & NUMBERED_THINGS)))
-
-
-def is_asking(word: str) -> bool:
-    """Return whether questions, facts or figures are called by a word, and people hardly ever."""
-    return bool(QUESTION_WORDS.fullmatch(word.casefold()) or QUESTION_ENDING.fullmatch(word.casefold()))
-
-
 def _is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
     """Return whether columns hold the labels of workers who answer one question."""
     cells = [cell for n in places for cell in columns[n] if not is_nothing(cell)]
@@ -241,44 +144,9 @@ def _is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places:
     return every and short and are_classes(cells) and no_workers(names, columns, places) is None
 
 
-def _rows(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[tuple[str | None, ...]]:
-    def plain(cell: str) -> str | None:
-        return None if is_nothing(cell) else number_key(cell.strip()) or cell.strip()
-
-    return list(zip(*(map(plain, columns[n]) for n in chosen), strict=True))
-
-
-def _counted(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
-    """Return a sentence where rows hold whole numbers whose sum hardly varies, as the votes that each class got; else None."""
-    spread = _spread_of_sums(_rows(columns, chosen))
-    if spread is None or spread > STEADY:
-        return None
-    said = listed([names[n] for n in chosen])
-    return f"The rows of {said} sum to nearly the same number: they count labels, and do not say who gave which"
-
-
-def opposed(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[str]:
-    """Note numbers that are high where the others of their row are low, as counts are that share a sum."""
-    spread = _spread_of_sums(_rows(columns, chosen)) if len(chosen) >= LEAST_FAMILY else None
-    if spread is None or spread > OPPOSED:
-        return []
-    said = listed([names[n] for n in chosen])
-    return [f"In {said} numbers are high where others are low; if they count votes, they do not say who gave which."]
-
-
-def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
-    """Return the variance of rows' sums as a share of the columns' own: 1 if unrelated; None unless they may count."""
-    numbers = [[number_of(cell or "") for cell in row] for row in rows]
-    table = [[number for number in row if number is not None and number >= 0 and number.is_integer()] for row in numbers]
-    if len(table) < LEAST_ROWS_SHARED or any(len(row) < len(rows[0]) for row in table):
-        return None
-    apart = np.var(table, axis=0).sum()
-    return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
-
-
 def _ends_with_conclusion(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> bool:
     """Return whether the last of some columns holds what was decided in the end, and is no worker's."""
-    return not NUMBERED_WORKER.fullmatch(names[workers[-1]]) and _concludes(_rows(columns, workers))
+    return not is_worker_name(names[workers[-1]]) and _concludes(rows_of(columns, workers))
 
 
 def _concludes(rows: Sequence[tuple[str | None, ...]]) -> bool:
@@ -320,7 +188,7 @@ def choose_workers(
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
     workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
-        may = [some for some in doubt if not _are_questions([names[n] for n in some])]
+        may = [some for some in doubt if not are_questions([names[n] for n in some])]
         if not may:
             raise ColumnError(f"{no_workers(names, columns, doubt[0])}; {UNLESS_WORKERS}.")
         ways = ways_of(names, may)
@@ -353,7 +221,9 @@ def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: R
         if len(set(columns[n])) == len(columns[n]):
             return n, []
     if not named:
-        return None, []
+        ids = [n for n, name in enumerate(names) if (is_id(name) or plain_name(name) in UNIQUE_IDS) and name not in workers]
+        ids = [n for n in ids if len(set(columns[n])) == len(columns[n])]
+        return (ids[0] if len(ids) == 1 else None), []
     return None, [f"A row is an item: {shown(names[named[0]])} repeats; --item-column says otherwise."]
 
 
@@ -378,12 +248,13 @@ def _workers(
     cells = _comparable(columns)
     free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
     rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
-    numbered = [n for n in free if NUMBERED_WORKER.fullmatch(names[n])]
+    numbered = [n for n in free if is_worker_name(names[n])]
     if len(numbered) < 2 and len(sets := _sets_of_numbered(names, rest)) == 1:
         numbered = sets[0]
     if len(numbered) > 1:
         return numbered, [], free, cells
-    if sets := questions_of_workers(names, rest, is_asking, lambda places: _is_answered(names, columns, places)):
+    sets = _averaged(names, columns, rest)
+    if sets := sets or questions_of_workers(names, rest, is_asking, lambda places: _is_answered(names, columns, places)):
         return [], sets, free, cells
     held = Counter(cell for n in rest for cell in set(columns[n]))
     rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
@@ -399,6 +270,28 @@ def _workers(
     rest_of = [[n for n in groups[0] if n not in family], *groups[1:]]
     like = [other for other in rest_of if len(other) == len(family) and "*" in as_pattern(names, other)]
     return groups[0], [family, *like] if family else [], free, cells
+
+
+def _averaged(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[int]]:
+    """Return the columns of each question's workers where they are numbered, and each has a column of their means beside it.
+
+    >>> columns = [["1", "2"], ["2", "2"], ["1.5", "2.0"], ["3", "4"], ["3", "1"], ["3", "2.5"]]
+    >>> _averaged(["a1", "a2", "a", "b1", "b2", "b"], columns, range(6))
+    [[0, 1], [3, 4]]
+    """
+    sets = numbered_parts(names, places)
+    for stem, by_part in sets.items():
+        means = [columns[n] for n, name in enumerate(names) if name == stem]
+        rows = zip(
+            *(map(number_of, columns[n]) for n in by_part.values()), *(map(number_of, one) for one in means), strict=True
+        )
+        given = [row for row in rows if None not in row]
+        if len(means) != 1 or not given:
+            return []
+        table = np.array(given, np.float64)
+        if not np.allclose(table[:, :-1].mean(axis=1), table[:, -1], atol=ROUNDED):
+            return []
+    return [sorted(by_part.values()) for by_part in sets.values()]
 
 
 def _are_flags_of(names: Sequence[str], cells: Sequence[Sequence[str]], flags: Sequence[int], said: Sequence[int]) -> bool:

@@ -1,0 +1,170 @@
+"""What columns that answer alike are, where they are hardly workers with one question: questions, sides, counts, means."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from crowdassay.labels.contents import is_known, words_of
+from crowdassay.labels.formats.stems import COMPUTED_WORDS, LEAST_FAMILY
+from crowdassay.labels.roles import ROLES
+from crowdassay.labels.values import listed, number_key, number_of, shown
+
+NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
+LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
+ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
+LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
+OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
+STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
+RESULT_COLUMN = re.compile(r"(?:.*[\s_\-])?(?:kappa|p[\s_\-]?value)", re.IGNORECASE)
+COMPUTED = re.compile(r"-?\d*\.\d{3,}(?:[eE][+-]?\d+)?")  # a number with so many decimals is nobody's answer
+PAIRED_SIDES = ({"a", "b"}, {"left", "right"})
+# What questions, facts and figures are called, and people hardly ever are: by their endings, and by these words.
+QUESTION_ENDING = re.compile(
+    r".{3,}(?:ness|ity|acy|ance|ence|ancy|ency|tion|sion|ment|ism|ship|ing|ité|té|heit|keit|ung)s?|.*pathy"
+)
+QUESTION_WORDS = re.compile(
+    "tone|style|overall|global|safety|facts?|data|grammar|spelling|structure|language|scores?|type|category|topic|domain|intent|"
+    "role|status|source|year|level|rules?|criterion|criteria|aspect|dimension|questions?|flag|errors?|err|name|currency|concern|"
+    "signals|strategy|option|mean|avg|std|count|rate|ratio|total|sum|median|margin|percent|target|base|baseline|system|is|are|"
+    "has|does|do|if|any|not|the|match|from|to|predicted|suggested|expected|confidence|conf|parsed|ok|valid|correct|reason|rationale"
+)
+NUMBERED_THINGS = frozenset(
+    {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
+)
+
+
+def is_nothing(cell: str) -> bool:
+    """Return whether a cell means that there is no label."""
+    return cell.strip().lower() in NO_LABEL_CELLS
+
+
+def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
+    """Return what columns that answer alike are, where they are hardly workers with one question; None if they may be.
+
+    >>> def why(table, *names):
+    ...     return no_workers(names, list(zip(*table)), range(len(names)))
+    >>> why(["54", "43", "54"], "tone", "clarity")[:75]
+    "'tone', 'clarity' look like different questions, not like workers who answe"
+    >>> why(["521", "170", "800", "044", "350"], "yes", "no", "both")
+    "The rows of 'yes', 'no', 'both' sum to nearly the same number: they count labels, and do not say who gave which"
+    >>> why(["54", "43", "54"], "ann", "bob")
+    """
+    said, rows = listed([names[n] for n in chosen]), rows_of(columns, chosen)
+    beside = next((name for n, name in enumerate(names) if n not in chosen and _is_result(name, columns[n])), None)
+    if beside is not None:
+        return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
+    called = bool(chosen) and all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
+    if called or any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
+        return f"{said} hold numbers that were computed, such as means, and no labels"
+    if _hold_several([cell for row in rows for cell in row if cell]):
+        return f"The cells of {said} hold several answers each, without saying who gave which"
+    others = [name for n, name in enumerate(names) if n not in chosen]
+    if (reason := _asking(said, [names[n] for n in chosen], others) or counted_votes(names, columns, chosen)) is not None:
+        return reason
+    several = [given for row in rows if len(given := [cell for cell in row if cell is not None]) > 1]
+    if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
+        return f"No two of {said} ever hold the same value in a row, so that they hardly answer one question"
+    return None
+
+
+def _is_result(name: str, cells: Sequence[str]) -> bool:
+    """Return whether a column is called after an agreement or a test, and holds any."""
+    return RESULT_COLUMN.fullmatch(name) is not None and not all(map(is_nothing, cells))
+
+
+def _hold_several(cells: Sequence[str]) -> bool:
+    """Return whether most cells hold several answers, some the same: those of several workers, and no set of choices.
+
+    >>> _hold_several(["1 0 0", "0 0 1", "0 0 0", "1 1 0"]), _hold_several(["a, b", "b", "a", "a, b"])
+    (True, False)
+    """
+    answers = [re.split(r"[\s,;|]+", cell.strip()) for cell in cells]
+    words = Counter(word for parts in answers for word in parts)
+    repeated = sum(len(set(parts)) < len(parts) for parts in answers)
+    return 2 * repeated > len(cells) and len(words) <= len(cells) / 2
+
+
+def _asking(said: str, names: Sequence[str], others: Sequence[str]) -> str | None:
+    """Return what columns are that are named like questions, or like the sides of comparisons; None if they are not.
+
+    Where another column tells what was decided, those are people's.
+    """
+    shared, rest = _words_apart(names)
+    decided = any(is_known(name) and shared.issubset(words_of(name)) for name in others)
+    sides = {word for own in rest for word in own} in PAIRED_SIDES and shared and not decided
+    if sides and not any(map(ROLES["worker"].is_named, shared)):
+        return f"{said} look like the two sides of comparisons, which crowdassay rank reads"
+    if not are_questions(names):
+        return None
+    return (
+        f"{said} look like different questions, not like workers who answer one; unless another column names the worker, there "
+        "is nothing to combine"
+    )
+
+
+def _words_apart(names: Sequence[str]) -> tuple[set[str], list[list[str]]]:
+    """Return the words that all names share, if there are several names, and the others of each."""
+    words = list(map(words_of, names))
+    shared = set(words[0]).intersection(*words[1:]) if len(words) > 1 else set()
+    return shared, [[word for word in own if word not in shared] for own in words]
+
+
+def are_questions(names: Sequence[str]) -> bool:
+    """Return whether columns are named like questions.
+
+    >>> are_questions(["tone", "style"]), are_questions(["is_flip", "is_bad"]), are_questions(["is_bad_e", "is_bad_w"])
+    (True, True, False)
+    """
+    shared, rest = _words_apart(names)
+    asking = sum(any(map(is_asking, own)) for own in rest)
+    told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
+    begun = all(own[:1] and own[0] in ASKING_BEGINNINGS for own in map(words_of, names)) and not told_apart
+    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
+    return len(rest) > 1 and (questions or (not any(rest) and bool(shared & NUMBERED_THINGS)))
+
+
+def is_asking(word: str) -> bool:
+    """Return whether questions, facts or figures are called by a word, and people hardly ever."""
+    return bool(QUESTION_WORDS.fullmatch(word.casefold()) or QUESTION_ENDING.fullmatch(word.casefold()))
+
+
+def rows_of(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[tuple[str | None, ...]]:
+    """Return what each row says in some columns, numbers in one form; None where a cell holds nothing."""
+
+    def plain(cell: str) -> str | None:
+        return None if is_nothing(cell) else number_key(cell.strip()) or cell.strip()
+
+    return list(zip(*(map(plain, columns[n]) for n in chosen), strict=True))
+
+
+def counted_votes(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
+    """Return a sentence where rows hold whole numbers whose sum hardly varies, as the votes that each class got; else None."""
+    spread, said = _spread_of_sums(rows_of(columns, chosen)), listed([names[n] for n in chosen])
+    if spread is not None and spread < 1 and all("vote" in name.casefold() for name in map(names.__getitem__, chosen)):
+        return f"In {said} numbers are high where others are low: they count votes, and do not say who gave which"
+    if spread is None or spread > STEADY:
+        return None
+    return f"The rows of {said} sum to nearly the same number: they count labels, and do not say who gave which"
+
+
+def opposed(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[str]:
+    """Note numbers that are high where the others of their row are low, as counts are that share a sum."""
+    spread = _spread_of_sums(rows_of(columns, chosen)) if len(chosen) >= LEAST_FAMILY else None
+    if spread is None or spread > OPPOSED:
+        return []
+    said = listed([names[n] for n in chosen])
+    return [f"In {said} numbers are high where others are low; if they count votes, they do not say who gave which."]
+
+
+def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
+    """Return the variance of rows' sums as a share of the columns' own: 1 if unrelated; None unless they may count."""
+    numbers = [[number_of(cell or "") for cell in row] for row in rows]
+    table = [[number for number in row if number is not None and number >= 0 and number.is_integer()] for row in numbers]
+    if len(table) < LEAST_ROWS_SHARED or any(len(row) < len(rows[0]) for row in table):
+        return None
+    apart = np.var(table, axis=0).sum()
+    return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
