@@ -231,3 +231,23 @@ def test_labels_that_are_encoded_have_no_columns_to_name():
     items, workers, scores = (["a", "b", "a"], ["ann", "ann", "bob"], [0, 2, 1])
     with pytest.raises(ParameterError, match="encoded already; give columns"):
         PartialCredit().fit(as_labels((items, workers, scores)), item_column="a")
+
+
+def test_ratings_that_are_words_are_asked_for_their_order_and_count_as_places(tmp_path):
+    grades = ("poor", "fair", "good")
+    rows = [f"r{r},t{t},{grades[(r + t * (r + 2)) % 3]}" for r in range(4) for t in range(6)]
+    (tmp_path / "a.csv").write_text("\n".join(["rater,task,rating", *rows]))
+    with pytest.raises(
+        DataError, match=r"The ratings of 'a.csv' are no numbers but 'fair', 'good', 'poor'; give them in their"
+    ):
+        ManyFacet(facets=["rater", "task"]).fit(tmp_path / "a.csv")
+    with pytest.raises(DataError, match="hold 'poor', which `classes` does not name"):
+        ManyFacet(facets=["rater", "task"]).fit(tmp_path / "a.csv", classes=["fair", "good"])
+    named = ManyFacet(facets=["rater", "task"]).fit(tmp_path / "a.csv", classes=grades)
+    assert "Ratings are words, and count as their places: poor = 1, fair = 2, good = 3." in named.notes_
+    text = (tmp_path / "a.csv").read_text()
+    for n, grade in enumerate(grades, 1):
+        text = text.replace(grade, str(n))
+    (tmp_path / "b.csv").write_text(text)
+    numbered = ManyFacet(facets=["rater", "task"]).fit(tmp_path / "b.csv")
+    assert named.measures_.equals(numbered.measures_)

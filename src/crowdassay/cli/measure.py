@@ -50,6 +50,7 @@ FACET_SETTINGS = ("steps", "estimation", "correct", "max_iter")
 @click.option("--time", "time", help="Column of times or dates: tests whether raters drift.")
 @click.option("--score-column", help="Column that holds the rating; found by name otherwise.")
 @click.option("--bins", help="How many classes to make of the ratings, as of a slider's, or their edges separated by commas.")
+@click.option("--classes", help="Where ratings are words: all of them, the lowest first, separated by commas.")
 @reading_option("missing")
 @reading_option("sheet")
 @reading_option("encoding")
@@ -78,6 +79,7 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
             time_column=options["time"],
             question_column=options["cluster"],
             allow_drops=options["allow_drops"],
+            classes=split(options["classes"]) or None,
             **{name: options[name] for name in ("bins", "missing", "sheet", "encoding")},
         )
         return FacetsView(model, pairs)

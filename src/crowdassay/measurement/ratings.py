@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.cells import without
+from crowdassay.labels.cells import ArrowColumn, without
 from crowdassay.labels.classes import bin_limits, bin_places
 from crowdassay.labels.extras import read_times
 from crowdassay.labels.frames import take_labels
@@ -23,6 +23,7 @@ from crowdassay.labels.values import counted, listed, number_of, shown
 from crowdassay.read_options import Opening, ReadOptions
 from crowdassay.results.saved.study import check_codes, check_texts
 
+MOST_GRADES = 20  # different words that may be grades
 LARGEST_SCALE = 100  # different scores
 
 
@@ -107,6 +108,7 @@ def read_ratings(
     allow_drops: bool = False,
     bins: object = (),
     missing: object = (),
+    classes: object = None,
     sheet: str | None = None,
     encoding: str | None = None,
 ) -> Ratings:
@@ -129,6 +131,8 @@ def read_ratings(
         How many classes to make of the ratings, as of a slider's, or the edges of the classes.
     missing : str or list of str, optional
         Ratings that stand for none given, such as -1.
+    classes : list of str, optional
+        Where ratings are words: all of them, the lowest first. They count as 1, 2 ...
     sheet : str, optional
         Which sheet of a workbook to read.
     encoding : str, optional
@@ -149,9 +153,9 @@ def read_ratings(
         if question_column is not None:
             raise
         columns = read_columns(data, roles[:-1], given, "ratings", Opening(sheet, encoding))
-    wanted = ReadOptions.of({"bins": bins, "missing": missing})
-    score = without(columns.table["score"], wanted.missing)
-    columns = replace(columns, table={**columns.table, "score": score})
+    wanted = ReadOptions.of({"bins": bins, "missing": missing, "classes": classes})
+    score, notes = _as_numbers(without(columns.table["score"], wanted.missing), wanted.classes, columns.source)
+    columns = replace(columns, table={**columns.table, "score": score}, notes=(*columns.notes, *notes))
     return encode_ratings(columns, facets, allow_drops=allow_drops or bool(wanted.missing), bins=wanted.bins)
 
 
@@ -200,6 +204,33 @@ def encode_ratings(columns: Columns, facets: tuple[str, ...], *, allow_drops: bo
         tuple(facets), np.column_stack(codes), tuple(names), score.astype(np.int64), values, group, groups, time, unit,
         columns.source, columns.frame, dropped, tuple(notes), question,
     )  # fmt: skip
+
+
+def _as_numbers(score: ArrowColumn, classes: tuple[str, ...] | None, source: str) -> tuple[ArrowColumn, list[str]]:
+    """Return ratings that are words as their places in the order given, from 1, with a note; numbers as they are.
+
+    >>> _as_numbers(pa.array(["B", "A", None]), ("B", "A"), "x.csv")[0].to_pylist()
+    ['1', '2', None]
+    """
+    codes, names = encode_names(score, "score")
+    words = names.to_pylist()
+    if classes is None:
+        if 1 < len(words) <= MOST_GRADES and not any(number_of(word) is not None for word in words):
+            raise DataError(
+                f"The ratings of {shown(source)} are no numbers but {listed(words)}; give them in their order, the lowest "
+                f"first, with --classes, such as --classes {shown(','.join(words))}."
+            )
+        return score, []
+    places = {str(name).strip(): str(n) for n, name in enumerate(classes, 1)}
+    if unknown := [word for word in words if word.strip() not in places]:
+        raise DataError(
+            f"The ratings of {shown(source)} hold {listed(unknown)}, which --classes does not name; name all of them."
+        )
+    numbers = pa.array([*(places[word.strip()] for word in words), None], pa.string())
+    said = ", ".join(f"{name} = {n}" for name, n in places.items())
+    return numbers.take(pa.array(np.where(codes < 0, len(words), codes))), [
+        f"Ratings are words, and count as their places: {said}."
+    ]
 
 
 def _binned(ratings: FloatArray, bins: tuple[str, ...], notes: list[str]) -> FloatArray:
