@@ -75,6 +75,7 @@ def test_several_that_may_be_meant_are_listed():
         {"ok_a": ["yes", "no", "yes", "no"], "ok_b": ["no", "yes", "no", "yes"]},
         {"start time a": ["1 May", "2 May", "3 May", "4 May"], "start time b": ["5 May", "6 May", "7 May", "8 May"]},
         {"mood_a": list("xyxy"), "mood_b": list("xyxx")},
+        {"task1_label": list("pqpq"), "task2_label": list("rsrs")},
         {"doc_a": list("pqrs"), "doc_b": list("tuvw"), "doc_c": list("xyzp")},
     ],
 )

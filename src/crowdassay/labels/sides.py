@@ -271,7 +271,8 @@ def _may_hold_sides(rows: Rows, one: str, two: str) -> bool:
     cells = [(cell_text(row.get(one)), cell_text(row.get(two))) for row in rows]
     given = [(left, right) for left, right in cells if left is not None and right is not None]
     names = {cell for pair in given for cell in pair}
-    if not given or 2 * len(given) < len(rows) or not CLOCK_WORDS.isdisjoint(words_of(one)):
+    beside = any(word in CLOCK_WORDS or ROLES["label"].is_named(word) for word in words_of(one))  # times, or answers
+    if len(given) < 2 or 2 * len(given) < len(rows) or beside:
         return False
     votes = {plain_word(name) for name in names} <= SIDE_WORDS.keys() | TIE_WORDS.keys()
     if votes or {name.casefold() for name in names} <= YES_OR_NO:
