@@ -50,7 +50,7 @@ PAIR_READING = (
     help="Column of the question (or prompt): answers to one are alike, and intervals allow for it. Found by name otherwise.",
 )
 @click.option("--next", "next_pairs", type=int, help="Name this many pairs to compare next.")
-@click.option("--left-column", help="Column of the left one; found by name (left, model_a ...) otherwise.")
+@click.option("--left-column", help="Column of the left one, or several, separated by commas; found by name otherwise.")
 @click.option("--right-column", help="Column of the right one.")
 @click.option("--winner-column", help="Column of the winner: left, right, a name, tie or both bad.")
 @click.option("--worker-column", help="Column of who compared; there need be none.")
@@ -58,7 +58,8 @@ PAIR_READING = (
     "--winners",
     default="auto",
     show_default=True,
-    help="Whether winners are sides (left, model_a) or names: auto, side or name; or what codes mean, such as 'P=left,I=tie'.",
+    help="Whether winners are sides (left, model_a) or names: auto, side or name; or what codes mean, such as 'P=left,I=tie', "
+    "or the signs of numbers, such as '-=left,0=tie,+=right'.",
 )
 @reading_option("sheet")
 @reading_option("encoding")

@@ -39,18 +39,23 @@ from crowdassay.labels.roles import (
 from crowdassay.labels.sides import (
     called_winner,
     choose_sides,
+    compared_said,
     could_compare,
     doubt_winner,
     fuller_winner,
     only_winner,
     refuse_comparisons,
+    says_of_one,
+    won_by,
 )
 from crowdassay.labels.values import are_numbers, listed, shown
 from crowdassay.read_options import join_names
 
 NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
+ONE_EACH = (*ITEM_WORKER_LABEL, "left", "right", "winner")  # roles that share no column
 ROWS_TO_JUDGE = 5  # rows from which on values say what a column cannot be
-FURTHER_PART = "item {}"  # stands for the role of the second, third ... column where several make the item
+MADE_OF_SEVERAL = ("item", "left", "right")  # roles that several columns may play together
+FURTHER_PART = "{} {}"  # stands for the role of the second, third ... of the columns that make one together, as in "item 2"
 
 
 def find_columns(
@@ -59,7 +64,7 @@ def find_columns(
     """Choose one column for every role.
 
     Case, spaces, underscores and hyphens are ignored; of a role's spellings the earliest wins. Several columns that make the
-    item together have roles of their own, which `item_parts` lists.
+    item together have roles of their own, which `item_parts` lists, and so have those that make a side of comparisons.
 
     Parameters
     ----------
@@ -105,27 +110,39 @@ def find_columns(
         if "label" in chosen and not given.get("label"):
             doubt_beside_rating(chosen["label"], _items(chosen), _free(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
-        raise _not_found(names, wanted, chosen, given, sample() if sample is not None else [])
+        rows = sample() if sample is not None else []
+        error = _not_found(names, wanted, chosen, given, rows)
+        said = compared_said(names, chosen, given, rows) if {"left", "right"} <= needed else []
+        raise ColumnError(" ".join([error.message, *said]), missing=error.missing, found_nothing=error.found_nothing)
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
         refuse_kind(chosen, _items(chosen), _free(names, chosen), sample())
-    further = {role: chosen[role] for role in item_parts(chosen)[1:]}
+    further = {part: chosen[part] for parts in several_parts(chosen).values() for part in parts[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
 
 
-def item_parts(columns: Mapping[str, Any]) -> list[str]:
-    """List the roles of the columns that make the item together: the item's own, and what `find_columns` added to it."""
-    return [role for role in ("item", *(FURTHER_PART.format(n) for n in range(2, len(columns) + 1))) if role in columns]
+def item_parts(columns: Mapping[str, Any], of: str = "item") -> list[str]:
+    """List the roles of the columns that make the item, or a side, together: its own, and what `find_columns` added to it."""
+    return [role for role in (of, *(FURTHER_PART.format(of, n) for n in range(2, len(columns) + 1))) if role in columns]
+
+
+def several_parts(columns: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the roles that several columns play together, each with the roles of these columns.
+
+    >>> several_parts({"left": "model", "left 2": "prompt", "right": "other"})
+    {'left': ['left', 'left 2']}
+    """
+    return {role: parts for role in MADE_OF_SEVERAL if len(parts := item_parts(columns, role)) > 1}
 
 
 def join_parts(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return columns by role with one name for the item, by which the same columns are found again.
+    """Return columns by role with one name for what several columns make, by which the same columns are found again.
 
     >>> join_parts({"item": "model", "worker": "who", "item 2": "prompt"})
     {'item': 'model,prompt', 'worker': 'who'}
     """
-    parts = item_parts(columns)
-    item = join_names([columns[part] for part in parts])
-    return {role: item if role == "item" else name for role, name in columns.items() if role not in parts[1:]}
+    several = several_parts(columns)
+    further = {part for parts in several.values() for part in parts[1:]}
+    return {role: join_names([columns[part] for part in several.get(role, [role])]) for role in columns if role not in further}
 
 
 def split_names(given: str, names: Sequence[str]) -> list[str]:
@@ -175,16 +192,20 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
         asked = given.get(role.name)
         if asked is None:
             continue
-        for number, name in enumerate(split_names(asked, names) if role.name == "item" else [asked], 1):
+        parts = split_names(asked, names) if role.name in MADE_OF_SEVERAL else [asked]
+        for number, name in enumerate(parts, 1):
             check_given(role, name, names)
-            rivals = ["item" if other in item_parts(chosen) else other for other, taken in chosen.items() if taken == name]
+            several = several_parts(chosen)
+            whole = {part: made for made, own in several.items() for part in own}
+            rivals = [whole.get(other, other) for other, taken in chosen.items() if taken == name]
             if rivals and rivals[0] == role.name:
-                raise ColumnError(f"The column {shown(name)} is named twice for the item; name it once.")
-            if rivals and not (rivals[0] == "item" and len(item_parts(chosen)) > 1 and role.name not in ITEM_WORKER_LABEL):
+                raise ColumnError(f"The column {shown(name)} is named twice for the {role.name}; name it once.")
+            beside = role.name not in ONE_EACH or (role.name == "right" and len(parts) > 1)  # both sides may hold the topic
+            if rivals and not (rivals[0] in several and beside):
                 raise ColumnError(
                     f"The column {shown(name)} cannot be both the {rivals[0]} and the {role.name}; name another for one."
                 )
-            chosen[role.name if number == 1 else FURTHER_PART.format(number)] = name
+            chosen[role.name if number == 1 else FURTHER_PART.format(role.name, number)] = name
     for role in wanted:
         best = [] if role.name in chosen else role.best(_free(names, chosen))
         if role.name == "worker" and best and plain_name(best[0]) in role.late_words and _has_raters(names, best):
@@ -222,12 +243,29 @@ def maybe_workers(names: Sequence[str]) -> list[str]:
 
 
 def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mapping[str, str | None], sample: Sample) -> None:
-    """Take the two sides of comparisons that are named alike, and of what may tell the winner the column without gaps."""
+    """Take the two sides of comparisons that are named alike, and of what may tell the winner the column without gaps.
+
+    Besides, a winner's column that says whether one side won is noted as such, and who may have compared where nobody is named.
+    """
     if not {"left", "right"} & chosen.keys() and (sides := choose_sides(_free(names, chosen), sample())) is not None:
         chosen["left"], chosen["right"] = sides
-    if not {"left", "right"} <= chosen.keys() or given.get("winner"):
-        return
-    compared = [chosen["left"], chosen["right"]]
+    if {"left", "right"} <= chosen.keys():
+        # A side that several columns make is named by none of them.
+        compared = [] if {"left", "right"} & several_parts(chosen).keys() else [chosen["left"], chosen["right"]]
+        if not given.get("winner"):
+            _choose_winner(names, chosen, sample, compared)
+        won = chosen.get("winner", "")
+        if won_by(won, compared) is not None and says_of_one(won, names, sample(), compared):
+            chosen["one side won"] = won
+    if "worker" not in chosen:
+        from crowdassay.labels.proposals import maybe_comparer  # noqa: PLC0415 - stands on this module
+
+        if (who := maybe_comparer(names, chosen, sample)) is not None:
+            chosen["maybe worker"] = who
+
+
+def _choose_winner(names: Sequence[str], chosen: dict[str, str], sample: Sample, compared: Sequence[str]) -> None:
+    """Take the column that says who won beside two sides that are known."""
     if "winner" not in chosen and (winner := only_winner(_free(names, chosen), sample(), compared)) is not None:
         chosen["winner"] = winner
     elif "winner" in chosen:

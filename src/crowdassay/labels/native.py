@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import FloatArray
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn, as_array, join_cells
-from crowdassay.labels.columns import find_columns, item_parts, join_parts
+from crowdassay.labels.columns import find_columns, join_parts, several_parts
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.roles import RoleLike
 from crowdassay.labels.values import as_text, counted, listed, shown, text_of
@@ -52,9 +52,8 @@ def frame_columns(
     if isinstance(narwhal, nw.LazyFrame):
         narwhal = narwhal.select([nw.col(there[name]) for name in dict.fromkeys(names.values())]).collect()
     columns = {role: series_column(narwhal.get_column(there[name])) for role, name in names.items()}
-    if len(parts := item_parts(names)) > 1:
-        columns["item"] = join_cells([columns[part] for part in parts])
-        names = join_parts(names)
+    columns |= {role: join_cells([columns[part] for part in parts]) for role, parts in several_parts(names).items()}
+    names = join_parts(names)
     return [columns[role] for role in names], names, kind_of_frame(implementation)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, is_id, words_of
+from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, id_of, is_id, key_of, words_of
+from crowdassay.labels.doubts import Sample
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import AGAIN_WORDS, MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
 from crowdassay.labels.values import listed, shown, shown_file
@@ -74,6 +75,27 @@ def proposed_worker(table: pa.Table) -> str | None:
     """Return who may have labelled, by the name of a column whose values come again, and the option; None if nobody."""
     workers = [name for name in _people(table.column_names, {}) if could_hold("worker", table.to_pylist(), name, {})]
     return f"if {shown(workers[0])} is who labelled, say {_option('worker', workers[0])}" if len(workers) == 1 else None
+
+
+def maybe_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sample) -> str | None:
+    """Return the column that may tell who compared, called after people, or `id` where one has several pairs and questions.
+
+    >>> rows = [{"left": "xyz"[n % 3], "right": "u", "winner": "u", "id": "pq"[n % 2]} for n in range(6)]
+    >>> maybe_comparer(["left", "right", "winner", "id"], {"left": "left", "right": "right", "winner": "winner"}, lambda: rows)
+    'id'
+    """
+    free = [name for name in names if name not in known.values()]
+    people = _people(names, known) or [name for name in free if plain_name(name) == "id"]
+    rows = sample() if people else []
+    cells = {name: {id_of(row.get(name)) for row in rows} - {None} for name in people}
+    plain = [name for name, values in cells.items() if len(values) > 1 and len({type(value) for value in values}) == 1]
+    found = [name for name in plain if could_hold("worker", rows, name, {})]
+    if len(found) != 1 or plain_name(found[0]) != "id":
+        return found[0] if len(found) == 1 else None
+    of_rows = [[known[side] for side in ("left", "right") if side in known], [known["question"]] if "question" in known else []]
+    whose = [{(id_of(row.get(found[0])), key_of(row, of)) for row in rows} for of in of_rows if of]
+    several = all(len(one) > len({who for who, _ in one}) for one in whose)
+    return found[0] if several else None
 
 
 def _option(role: str, name: str) -> str:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import DUCKDB_BLANK, blank_as_null, join_cells, join_sql, not_one_value
-from crowdassay.labels.columns import find_columns, item_parts, join_parts
+from crowdassay.labels.columns import find_columns, join_parts, several_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.doubts import Sample
@@ -91,29 +91,32 @@ def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str
     """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet."""
     if (dialect := probe.dialect) is not None:
         columns = find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
-        names = frozenset(columns) - {"text"}  # a text is only shown
+        names = frozenset(columns) - {"text", "maybe worker"}  # a text is only shown, and who may have compared only noted
         source = _delimited(probe, dialect, columns, Lenient(len(probe.header) - 1, names))
     else:
         source = _parquet(probe, roles, given) if probe.kind == "parquet" else _json(probe, roles, given)
-    parts = item_parts(source.columns)
-    return source if len(parts) < 2 else _with_joined_item(source, parts)
+    several = several_parts(source.columns)
+    return _with_joined_parts(source, several) if several else source
 
 
-def _with_joined_item(source: Source, parts: Sequence[str]) -> Source:
-    """Return a source that yields one item where several columns make it."""
+def _with_joined_parts(source: Source, several: Mapping[str, Sequence[str]]) -> Source:
+    """Return a source that yields one item, or one name of a side, where several columns make it."""
     columns = join_parts(source.columns)
     query = source.query
     if query is not None:
-        item = join_sql([blank_as_null(quoted(part), DUCKDB_BLANK) for part in parts])
-        others = [quoted(role) for role in columns if role != "item"]
-        query = f"SELECT {', '.join([f'{item} AS item', *others])} FROM ({query})"  # noqa: S608
+        made = {
+            role: join_sql([blank_as_null(quoted(part), DUCKDB_BLANK) for part in parts]) for role, parts in several.items()
+        }
+        chosen = [f"{made[role]} AS {quoted(role)}" if role in made else quoted(role) for role in columns]
+        query = f"SELECT {', '.join(chosen)} FROM ({query})"  # noqa: S608
 
     def slowly() -> Iterator[pa.RecordBatch]:
         for batch in source.slowly():
-            item = join_cells([batch.column(part) for part in parts])
-            cells = [item if role == "item" else batch.column(role) for role in columns]
+            made = {role: join_cells([batch.column(part) for part in parts]) for role, parts in several.items()}
+            cells = [made[role] if role in made else batch.column(role) for role in columns]
             yield pa.record_batch(cells, names=list(columns))
 
+    parts = {part for own in several.values() for part in own}
     types = defaultdict(pa.string, {role: kind for role, kind in source.types.items() if role not in parts})
     return replace(source, columns=columns, query=query, slowly=slowly, types=types)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,17 +13,16 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.report import similar_names
-from crowdassay.labels.sides import BOTH_BAD, LEFT, MISSING, RIGHT, TIED, plain_word
+from crowdassay.labels.sides import BOTH_BAD, LEFT, MISSING, RIGHT, TIED, WORDS_OF_A_TEXT, plain_word, won_by
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
-from crowdassay.labels.values import as_text, counted, listed, number_of, shown
-from crowdassay.ranking.shapes import read_pair_columns
-from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, read_meanings, read_winners
+from crowdassay.labels.values import as_text, counted, listed, number_of, shown, shown_file
+from crowdassay.ranking.shapes import NOTED, read_pair_columns
+from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, TRUE_OF_SIDE, read_meanings, read_winners
 from crowdassay.read_options import Opening
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
 
-WORDS_OF_A_TEXT = 6
 MOST_TEXTS_COMPARED = 3  # with one another, as the answers to one question are
 
 
@@ -142,7 +141,8 @@ def read_pairs(
         winner2 ... for several voters), AlpacaEval's annotations (generator_1, generator_2, preference), winners and
         losers, or a Label Studio export with a pairwise tag.
     left_column, right_column, winner_column, worker_column : str, optional
-        Found by name when not given. There may be no worker, or one here and there.
+        Found by name when not given. There may be no worker, or one here and there. Several columns, separated by commas, may
+        make a side together.
     group_column : str, optional
     question_column : str, optional
         Tells which comparisons answer one question (or prompt) and may depend on each other; found by name when not given.
@@ -150,7 +150,8 @@ def read_pairs(
         What else differs between the two sides, such as length: a column of differences, or two columns such as
         ``length_left`` and ``length_right``.
     winners : {'auto', 'side', 'name'} or str
-        Whether winners are sides or names, or what codes mean, such as 'P=left,I=tie'.
+        Whether winners are sides or names, or what codes mean, such as 'P=left,I=tie'; of numbers, - and + may stand for all
+        below and above nought, such as '-=left,0=tie,+=right'.
     both_bad : {'tie', 'drop'}
         What to do with comparisons in which both were bad.
     allow_drops : bool
@@ -204,12 +205,7 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     if same.any():
         dropped["compared with itself"] = int(same.sum())
         kept &= ~same
-    notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers)]
-    if voters and "worker" not in table:
-        notes.append(
-            f"Each of the columns {listed(voters)} holds the votes of one voter; where one gave all votes of a row, name the "
-            "column that says who with --worker-column."
-        )
+    notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers), *_who_said(columns.names, voters)]
     if not sides:
         notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
     bad = kept & (outcome == BOTH_BAD)
@@ -224,11 +220,25 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
         raise DataError(f"No comparison is left; nothing can be ranked. Left out: {why}.")
     pairs = Pairs(
         left, right, outcome, worker, items, workers, values, style, group, groups, question, None, columns.source,
-        columns.names, columns.frame, dropped, tuple(notes), sides,
+        {role: name for role, name in columns.names.items() if role not in NOTED}, columns.frame, dropped, tuple(notes), sides,
     ).only(kept)  # fmt: skip
     pairs = _numbered(_shared_out(pairs, share[kept]))
     _refuse_texts(pairs, [columns.names[side] for side in (one, two)])
     return pairs
+
+
+def _who_said(names: Mapping[str, str], voters: Sequence[str]) -> list[str]:
+    """Return a sentence on who may have compared, where no column was taken to tell it."""
+    if "worker" in names:
+        return []
+    if voters:
+        return [
+            f"Each of the columns {listed(voters)} holds the votes of one voter; where one gave all votes of a row, name the "
+            "column that says who with --worker-column."
+        ]
+    name = names.get("maybe worker")
+    said = f"Nobody was taken for who compared; if {shown(name)} is, say --worker-column {shown_file(name)}."
+    return [said] if name is not None else []
 
 
 def _kept(missing: dict[str, BoolArray], rows: IntArray, source: str, *, allow_drops: bool) -> tuple[BoolArray, dict[str, int]]:
@@ -248,6 +258,9 @@ def _read_votes(
     if not votes:
         return np.full(n_rows, LEFT), np.full(n_rows, np.nan), np.zeros(n_rows, bool), []
     tied = plain_word(columns.names["left"]) == ALPACA_EVALS_LEFT
+    if "one side won" in table and winners == "auto":
+        side = won_by(columns.names["winner"], [columns.names[one] for one in ("left", "right")])
+        winners = TRUE_OF_SIDE[side or LEFT]
     read = [read_winners(table[name], left, right, items, winners, columns.source, zero_ties=tied) for name in votes]
     outcome, share = np.concatenate([one for one, _ in read]), np.concatenate([one for _, one in read])
     turned = np.repeat([name == "winner turned round" for name in votes], n_rows)

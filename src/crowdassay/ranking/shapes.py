@@ -26,7 +26,11 @@ PAIR_ROLES = (
     VOTER,
     Role("group", "--group", required=False),
     ROLES["question"],
+    # What `find_columns` notes besides: that the winner's column says true or false of one side, and who may have compared.
+    Role("one side won", None, required=False),
+    Role("maybe worker", None, required=False),
 )
+NOTED = tuple(role.name for role in PAIR_ROLES[-2:])
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
 BEFORE = (("left_", "right_"), ("a_", "b_"))
 BOTH_ORDERS = (Role("winner", None, ("g1winner",)), Role("winner turned round", None, ("g2winner",)))
@@ -89,9 +93,6 @@ def _read_shapes(data: object, given: Given, style: Sequence[str], opening: Open
                 return _no_more_voters(_read_with_style(data, roles, given, style, opening))
             except ColumnError:
                 continue
-        if {"left", "right"} <= set(plain.missing):
-            hint = "If no column names the two that were compared, add left and right with their names to every row."
-            raise ColumnError(f"{plain.message} {hint}", missing=plain.missing) from None
         raise
 
 

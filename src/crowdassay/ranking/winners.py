@@ -11,13 +11,17 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.encode import code_column
-from crowdassay.labels.sides import LEFT, MISSING, RIGHT, SIDE_WORDS, TIE_WORDS, TIED, plain_word
+from crowdassay.labels.sides import LEFT, MISSING, MOST_CODES, RIGHT, SIDE_WORDS, TIE_WORDS, TIED, plain_word
 from crowdassay.labels.values import as_text, in_natural_order, listed, number_key, number_of, shown
 
 ALPACA_EVALS_LEFT = "generator1"  # whose preferences are 0 where two are equal
 NO_ANSWER = ("error",)  # what stands where a judge gave none
 WINNER_READINGS = ("auto", "side", "name")
-MOST_CODES = 5  # that a message lists
+BELOW_IS_LEFT, BELOW_IS_RIGHT = "-=left,0=tie,+=right", "-=right,0=tie,+=left"  # what signs of numbers may mean
+TRUE_OF_SIDE = {  # what true and false mean in the winner's column that is called after a side
+    side: ",".join(f"{yes}={won},{no}={lost}" for yes, no in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")))
+    for side, won, lost in ((LEFT, "left", "right"), (RIGHT, "right", "left"))
+}
 
 
 def _word_of(text: str) -> str:
@@ -54,7 +58,9 @@ def read_winners(
     texts = found = as_text(words).to_pylist()
     meanings = read_meanings(reading)
     if meanings:  # a number that has none given is a code as well, and no side
-        texts = [meanings.get(text, "" if number_of(text) is not None else text) for text in found]
+        signs = _signs(found) if {"-", "+"} & meanings.keys() else found
+        own = ["" if number_of(text) is not None else text for text in found]
+        texts = [meanings.get(text, meanings.get(sign, word)) for text, sign, word in zip(found, signs, own, strict=True)]
         reading = "side"
     if reading != "name" and (preferences := _preferences(texts, names, zero_ties=zero_ties)) is not None:
         share = preferences[codes]
@@ -89,9 +95,40 @@ def read_winners(
         more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
         raise DataError(
             f"The winner in data row {row + 1} of {shown(source)} is {shown(found[codes[row]])}, which is neither of the two "
-            f"compared ({pair}) nor left, right, tie or both bad{more}; correct it{_what_codes_mean(strange)}."
+            f"compared ({pair}) nor left, right, tie or both bad{more}; correct it"
+            f"{_what_signs_mean(found) or _what_codes_mean(strange)}."
         )
     return np.where(given, winners, MISSING), np.full(len(winners), np.nan)
+
+
+def _signs(texts: list[str]) -> list[str]:
+    """Return the signs of numbers, 0 for nought; texts as they are where one of them is no number.
+
+    >>> _signs(["-0.5", "0.0", "3"]), _signs(["-", "3"])
+    (['-', '0', '+'], ['-', '3'])
+    """
+    values = [number_of(text.replace("\N{MINUS SIGN}", "-")) for text in texts]
+    return texts if None in values else ["-" if (value or 0) < 0 else "+" if value else "0" for value in values]
+
+
+def _what_signs_mean(texts: list[str]) -> str:
+    """Return how to say what numbers below and above nought mean, where there are both; nothing where they may be codes.
+
+    Few numbers may be codes, such as -1, 0, 1 and 2, unless they reach as far below nought as above, as from -2 to 2.
+
+    >>> [bool(_what_signs_mean(texts)) for texts in (["-0.5", "3"], ["-2", "-1", "2"], ["-1", "0", "1"], ["-1", "0", "1", "2"])]
+    [True, True, False, False]
+    """
+    numbers = {number for text in texts if (number := number_of(text.replace("\N{MINUS SIGN}", "-"))) is not None}
+    if not {"-", "+"} <= {*_signs(texts)} <= {"-", "0", "+"}:
+        return ""
+    whole = all(number.is_integer() for number in numbers)
+    if whole and len(numbers) <= MOST_CODES and not max(numbers) == -min(numbers) > 1:
+        return ""
+    return (
+        f", or, if a number below nought means that the left one is better, say --winners '{BELOW_IS_LEFT}'; if the right one, "
+        f"say --winners '{BELOW_IS_RIGHT}'"
+    )
 
 
 def _what_codes_mean(strange: list[str]) -> str:
@@ -110,6 +147,8 @@ def _what_codes_mean(strange: list[str]) -> str:
 
 def read_meanings(reading: str) -> dict[str, str]:
     """Return what codes of winners mean, as a user wrote it down; empty where winners are read as they stand.
+
+    The codes - and + stand for numbers below and above nought, however large, where all winners are numbers.
 
     >>> read_meanings("P=left, I=tie"), read_meanings("side")
     ({'P': 'left', 'I': 'tie'}, {})

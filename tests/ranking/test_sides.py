@@ -1,0 +1,252 @@
+"""What `rank` says where no name tells the columns, and the ways of naming winners that are told or found."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowdassay.errors import ColumnError, DataError
+from crowdassay.ranking.pairs import read_pairs
+
+NO_SIDES = "If no column names the two that were compared, add left and right"
+DOCS = [{"query": f"q{n // 3}", "doc_A": f"d{n}", "doc_B": f"e{n}", "seconds": n, "radio": "abs"[n % 3]} for n in range(6)]
+SCORES = [0.03, 3.19, -2.6, 0.0, 2.19, -0.1, 7.2]
+
+
+def said_of(rows, **given):
+    """Return what is said of comparisons after the columns were not found, as the command line has it."""
+    with pytest.raises(ColumnError) as error:
+        read_pairs(rows, **given)
+    return error.value.message
+
+
+def test_sides_and_a_winner_that_names_do_not_tell_are_proposed(tmp_path):
+    said = (
+        "or name them with --left-column, --right-column and --winner-column. If 'doc_A' and 'doc_B' are the two that were "
+        "compared and 'radio' says who won, say --left-column 'doc_A' --right-column 'doc_B' --winner-column 'radio'."
+    )
+    path = tmp_path / "docs.csv"
+    with path.open("w", newline="") as stream:
+        table = csv.DictWriter(stream, [*DOCS[0]])
+        table.writeheader()
+        table.writerows(DOCS)
+    for data in (DOCS, path):
+        assert said_of(data).endswith(said)
+        named = {"left_column": "doc_A", "right_column": "doc_B", "winner_column": "radio"}
+        assert read_pairs(data, **named, winners="s=tie").outcome.tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_what_was_named_or_found_is_kept_in_a_proposal():
+    assert said_of(DOCS, left_column="doc_A", right_column="doc_B").endswith(
+        "If 'radio' says who won, say --left-column 'doc_A' --right-column 'doc_B' --winner-column 'radio'."
+    )
+    by_name = [{**row, "left": row["doc_A"], "right": row["doc_B"]} for row in DOCS]
+    assert said_of(by_name).endswith(" If 'radio' says who won, say --winner-column 'radio'.")
+    won = [{**row, "winner": row["radio"].replace("s", "tie")} for row in DOCS]
+    assert said_of(won).endswith(
+        "If 'doc_A' and 'doc_B' are the two that were compared, say --left-column 'doc_A' --right-column 'doc_B'."
+    )
+    assert said_of(by_name, winner_column="doc_C").startswith("There is no column 'doc_C'")
+
+
+def test_several_that_may_be_meant_are_listed():
+    rows = [
+        {**row, "from_1": f"f{n % 4}", "from_2": f"f{n % 3 + 4 - n % 2}", "best": "ab"[n % 2]} for n, row in enumerate(DOCS)
+    ]
+    assert said_of(rows).endswith(
+        "If 'from_1' and 'from_2' are the two that were compared, say --left-column 'from_1' --right-column 'from_2', and "
+        "choose one of 'radio', 'best' with --winner-column. The two may also be 'doc_A' and 'doc_B'."
+    )
+    called = [{**row, "Answer.best": row["best"]} for row in rows]
+    assert "choose one of 'Answer.best', 'radio', 'best' with" in said_of(called)
+    sides = said_of(rows, left_column="doc_A", right_column="doc_B")
+    assert "and choose one of 'radio', 'best' with --winner-column, if it says who won." in sides
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"gain_a": [0, -5, 10, 15], "gain_b": [5, 5, -10, 10]},
+        {"text_a": ["a text of six words or more"] * 4, "text_b": ["one more text of so many words"] * 4},
+        {"vote_1": list("aabb"), "vote_2": list("abab")},
+        {"ok_a": ["yes", "no", "yes", "no"], "ok_b": ["no", "yes", "no", "yes"]},
+        {"start time a": ["1 May", "2 May", "3 May", "4 May"], "start time b": ["5 May", "6 May", "7 May", "8 May"]},
+        {"mood_a": list("xyxy"), "mood_b": list("xyxx")},
+        {"task1_label": list("pqpq"), "task2_label": list("rsrs")},
+        {"doc_a": list("pqrs"), "doc_b": list("tuvw"), "doc_c": list("xyzp")},
+    ],
+)
+def test_numbers_texts_votes_and_times_are_no_sides(columns):
+    assert NO_SIDES in said_of(pa.table({**columns, "radio": list("abab")}))
+
+
+def test_columns_that_hold_no_sides_say_not_who_won():
+    """The one that lost, the option of a quiz, and numbers of turns or clocks are no winners."""
+    beside = [
+        {
+            "doc_a": row["doc_A"], "doc_b": row["doc_B"], "worst": "ab"[n % 2], "quiz": "abc"[n % 3], "turns": n % 2 + 1,
+            "drift seconds": n - 2, "order": "ab"[n % 2],
+        }
+        for n, row in enumerate(DOCS)
+    ]  # fmt: skip
+    assert said_of(beside).endswith("--right-column 'doc_b', and name the column that says who won with --winner-column.")
+    signed = [{**row, "note": score} for row, score in zip(beside, SCORES, strict=False)]
+    assert said_of(signed).endswith("--winner-column 'note'.")
+
+
+def test_ids_that_make_a_side_together_are_proposed_together(tmp_path):
+    """Each alone would compare many things with themselves."""
+    names = ("Talk ID A", "Line ID A", "Talk ID B", "Line ID B", "Comparison")
+    cells = [(33, 5, 537, 5, "A"), (33, 5, 33, 6, "B"), (537, 5, 33, 6, "A"), (33, 6, 537, 5, "Tie"), (537, 5, 33, 5, "A")]
+    rows = [dict(zip(names, map(str, row), strict=True)) for row in cells]
+    left, right = "Talk ID A,Line ID A", "Talk ID B,Line ID B"
+    named = {"left_column": left, "right_column": right, "winner_column": "Comparison"}
+    assert said_of(rows).endswith(
+        f"If '{left}' and '{right}' are the two that were compared and 'Comparison' says who won, say --left-column '{left}' "
+        f"--right-column '{right}' --winner-column 'Comparison'."
+    )
+    path = tmp_path / "talks.csv"
+    path.write_text("\n".join(",".join(map(str, row)) for row in (names, *cells)))
+    (tmp_path / "long.csv").write_text(path.read_text() + "\n33,5,537,5,A" * 60_000)
+    for data in (rows, path, tmp_path / "long.csv"):
+        pairs = read_pairs(data, **named)
+        assert pairs.items.to_pylist() == ["33 | 5", "33 | 6", "537 | 5"]
+        items = pairs.items.to_pylist()
+        assert [(items[pairs.left[n]], items[pairs.right[n]]) for n in (0, 1)] == [("33 | 5", "537 | 5"), ("33 | 5", "33 | 6")]
+        assert pairs.outcome.tolist()[:5] == [0, 1, 0, 2, 0]
+        assert pairs.columns == {"left": left, "right": right, "winner": "Comparison"}
+        assert not pairs.dropped
+    with pytest.raises(ColumnError, match="'Talk ID A' is named twice for the left; name it once"):
+        read_pairs(rows, **{**named, "left_column": "Talk ID A,Talk ID A"})
+    with pytest.raises(ColumnError, match="There is no column 'Line' for the left"):
+        read_pairs(rows, **{**named, "left_column": "Talk ID A,Line"})
+
+
+def test_both_sides_may_hold_the_topic_but_no_column_is_both():
+    rows = [{"topic": "t", "one": "x", "two": "y", "winner": "left"}, {"topic": "u", "one": "y", "two": "x", "winner": "left"}]
+    pairs = read_pairs(rows, left_column="topic,one", right_column="topic,two", question_column="topic")
+    assert pairs.items.to_pylist() == ["t | x", "t | y", "u | x", "u | y"]
+    assert pairs.question.tolist() == [0, 1]
+    with pytest.raises(ColumnError, match="'one' cannot be both the left and the right"):
+        read_pairs(rows, left_column="one", right_column="one,topic")
+
+
+def scored(scores):
+    left, right = ([f"{side}{n % 3}" for n in range(len(scores))] for side in "xy")
+    return pa.table({"left": left, "right": right, "winner": scores})
+
+
+def test_numbers_below_and_above_nought_are_winners_where_that_is_told():
+    """How large they are does not count."""
+    with pytest.raises(DataError) as error:
+        read_pairs(scored(SCORES))
+    assert error.value.message.endswith(
+        "correct it, or, if a number below nought means that the left one is better, say --winners '-=left,0=tie,+=right'; "
+        "if the right one, say --winners '-=right,0=tie,+=left'."
+    )
+    assert read_pairs(scored(SCORES), winners="-=left,0=tie,+=right").outcome.tolist() == [1, 1, 0, 2, 1, 0, 1]
+    assert read_pairs(scored(SCORES), winners="-=right,0=tie,+=left").outcome.tolist() == [0, 0, 1, 2, 0, 1, 0]
+    texts = scored(["\N{MINUS SIGN}3", "-0.0", "+2", None, "1"])
+    assert read_pairs(texts, winners="-=left,0=tie,+=right").outcome.tolist() == [0, 2, 1, 1]
+
+
+def test_a_sign_is_a_sign_only_where_all_are_numbers():
+    assert read_pairs(scored(["-", "+", "-"]), winners="-=left,+=right").outcome.tolist() == [0, 1, 0]
+    with pytest.raises(DataError, match=r"data row 1 .*'-2', which is neither"):
+        read_pairs(scored(["-2", "even", "3"]), winners="-=left,+=right,even=tie")
+    with pytest.raises(DataError, match=r"data row 2 .*'0', which is neither"):
+        read_pairs(scored(["-2", "0", "3"]), winners="-=left,+=right")
+    assert read_pairs(scored(["-2", "9", "3"]), winners="-=left,+=right,9=tie").outcome.tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "signs"),
+    [(["-2", "-1", "0", "2"], True), (["-3", "3"], True), (["-1", "0", "1", "2"], False), (["-1", "0", "1"], False)],
+)
+def test_few_numbers_are_codes_unless_they_reach_as_far_below_nought_as_above(scores, signs):
+    with pytest.raises(DataError) as error:
+        read_pairs(scored(scores))
+    assert ("a number below nought" in str(error.value), "codes, say whether" in str(error.value)) == (signs, not signs)
+
+
+def flags(name, **more):
+    won = [True, False, False, True]
+    return pa.table({"clip1": list("pqrs"), "clip2": list("qrsp"), name: won, **more})
+
+
+@pytest.mark.parametrize("name", ["clip1 wins", "clip_1_is_better", "preferred clip1"])
+def test_a_column_that_says_whether_one_side_won_is_read(name):
+    pairs = read_pairs(flags(name), left_column="clip1", right_column="clip2", winner_column=name)
+    assert pairs.outcome.tolist() == [0, 1, 1, 0]
+    assert read_pairs(flags(name)).columns == {"left": "clip1", "right": "clip2", "winner": name}
+    other = name.replace("1", "2")
+    assert read_pairs(flags(other)).outcome.tolist() == [1, 0, 0, 1]
+    texts = flags("n").append_column(name, pa.array(["True", "False", "tie", "TRUE"])).drop_columns(["n"])
+    told = {"left_column": "clip1", "right_column": "clip2", "winner_column": name}
+    with pytest.raises(DataError, match="codes, say whether"):  # ties are in the column as well: who knows what else
+        read_pairs(texts, **told)
+    assert read_pairs(flags(name), **told, winners="True=right,true=right,false=left").outcome.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("clip1 wins", {"clip2 wins": [False, True, False, False]}),
+        ("clip1 wins", {"is_tie": [False, False, True, False]}),
+        ("clip1 louder", {}),
+        ("clip1 better than clip2", {}),
+        ("is clip1", {}),
+        ("wins", {}),
+    ],
+)
+def test_true_and_false_say_nothing_of_the_other_side_where_both_or_ties_are_asked_for(name, more):
+    with pytest.raises(DataError, match="codes, say whether left, right, tie or both bad is meant"):
+        read_pairs(flags(name, **more), left_column="clip1", right_column="clip2", winner_column=name)
+
+
+VOTES = {"left": list("xyzxyz"), "right": list("yzxzxy"), "winner": ["left", "right"] * 3}
+
+
+@pytest.mark.parametrize(
+    ("column", "cells"), [("id", ["7a", "7a", "7a", "9b", "9b", "9b"]), ("subject", list("rrssrr")), ("ID", [4, 5, 6, 4, 5, 6])]
+)
+def test_who_may_have_compared_is_noted(column, cells):
+    pairs = read_pairs(pa.table({**VOTES, column: cells}))
+    assert f"Nobody was taken for who compared; if '{column}' is, say --worker-column '{column}'." in pairs.notes
+    assert pairs.columns == {"left": "left", "right": "right", "winner": "winner"}
+    named = read_pairs(pa.table({**VOTES, column: cells}), worker_column=column)
+    assert len(named.workers) == len(set(cells))
+    assert not any("Nobody" in note for note in named.notes)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"id": list("abcdef")},  # every row's own
+        {"id": ["a"] * 6},
+        {"id": [None] * 6},
+        {"id": list("aaabbb"), "worker": list("uvwuvw")},
+        {"id": list("aabbcc"), "question": list("ppqqrr")},  # it names the question
+        {"identity": list("aaabbb"), "n": [1, 2, 3] * 2},
+        {"vote1": ["left"] * 6, "vote2": ["right"] * 6, "id": list("aaabbb")},
+    ],
+)
+def test_nobody_is_noted_who_cannot_have_compared(columns):
+    own = {name: cells for name, cells in VOTES.items() if name != "winner" or "vote1" not in columns}
+    assert not any("Nobody" in note for note in read_pairs(pa.table({**own, **columns})).notes)
+
+
+def test_an_id_that_names_the_pair_is_nobody():
+    pairs = {"left": list("xxyyzz"), "right": list("yyzzxx"), "winner": ["left", "right"] * 3, "id": list("aabbcc")}
+    assert not any("Nobody" in note for note in read_pairs(pa.table(pairs)).notes)
+
+
+def test_a_column_that_is_only_noted_may_hold_other_letters(tmp_path):
+    """Names that are no UTF-8 are refused; one that nobody named is nobody's."""
+    path = tmp_path / "pairs.csv"
+    path.write_bytes(b"left,right,winner,subject\nx,y,left,Ren\xe9\ny,z,right,Ren\xe9\nz,x,left,Bo\nx,z,left,Bo\n")
+    assert read_pairs(path).n_pairs == 4
+    np.testing.assert_array_equal(read_pairs(path).worker, -1)
