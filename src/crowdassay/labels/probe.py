@@ -105,6 +105,13 @@ class Probe:
         return shown_file(self.path.name)
 
     @property
+    def notes(self) -> list[str]:
+        """What there is to know of how it was opened."""
+        titles = self.dialect.titles if self.dialect is not None else 0
+        above = "The first line" if titles == 1 else f"The first {titles} lines"
+        return [f"{above} of {self.shown}, above the header, {'was' if titles == 1 else 'were'} left out."] if titles else []
+
+    @property
     def archived(self) -> bool:
         """Whether it is a zip or a folder."""
         return self.kind in ARCHIVES

@@ -56,6 +56,7 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> tuple[str, I
             rows = replace(_read_plain(probes, options, source), table=partial(read_whole, given, options))
         else:
             rows = _read_export(name, probes, options, source)
+            notes += [note for file in probes for note in file.notes]
         for file in probes:
             file.check_unchanged()
     if bad:

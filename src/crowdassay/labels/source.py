@@ -68,7 +68,7 @@ class Source:
     @property
     def notes(self) -> list[str]:
         """What there is to know of how the file was read; all of it only once it was."""
-        dialect, notes = self.probe.dialect, []
+        dialect, notes = self.probe.dialect, self.probe.notes
         if dialect is not None and not dialect.quoted:
             notes.append(f"{self.probe.shown} holds quotes that enclose no cells; they were taken as they stand.")
         if self.lenient is not None and self.lenient.names and self.lenient.windows:

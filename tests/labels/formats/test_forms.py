@@ -56,6 +56,14 @@ def test_a_survey_of_qualtrics_is_read_when_told_which_columns_are_items(tmp_pat
     assert by_date.workers.to_pylist() == ["30", "40"]
 
 
+def test_rows_that_pandas_named_may_be_items_or_persons(tmp_path):
+    """Nothing says whether rows are items or persons where their column has no name, so that the user is asked."""
+    path = write(tmp_path / "wide.csv", csv_text(["", *ASKED], SAID))
+    with pytest.raises(ColumnError, match=r"workers who answer one .* say .*wide.*; if every worker has a row, .*forms"):
+        read_labels(path)
+    assert rows_of(read_labels(path, format="forms")) == ROWS
+
+
 MAP = {"i1": {"ann": "a", "bob": "b"}, "i2": {"ann": "b", "bob": "b", "cy": "a"}}
 TRIPLES = [(item, worker, label) for item, labels in MAP.items() for worker, label in labels.items()]
 

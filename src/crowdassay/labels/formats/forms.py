@@ -36,6 +36,8 @@ def recognise(probe: Probe) -> bool:
         return False
     if any(mark.fits(probe) for mark in SURVEY_MARKS):  # which asks all sorts of things: only the user knows what is an item
         return False
+    if (person := _person(probe.header)) is not None and not probe.header[person]:
+        return False  # rows that pandas or R named are items' as well as persons'
     groups = _answers(probe, unnamed=probe.header[:1] == [GOOGLE_FIRST])
     return len(groups) == 1 and _are_alike(groups[0])
 
@@ -48,7 +50,9 @@ def proposal(probe: Probe) -> str | None:
     if person is None:
         return _proposal_of_nobody(probe)
     case = "if every worker has a row, and every item a column, say --from forms"
-    return case if probe.header[person] and any(map(_are_alike, _answers(probe))) else None
+    groups = _answers(probe)
+    named = probe.header[person] or len(groups) == 1  # rows that pandas or R named may be items as well
+    return case if named and any(map(_are_alike, groups)) else None
 
 
 def _proposal_of_nobody(probe: Probe) -> str | None:
