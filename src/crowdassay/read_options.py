@@ -71,7 +71,9 @@ class ReadOptions:
         without=IN_MEMORY_FILES,
     )
     no_header: bool = _option(
-        False, "The first line holds labels, not names of columns: a row per item, a column per worker.",
+        False,
+        "The first line holds labels, not names of columns: a row per item, a column per worker, or, where "
+        "--item-column and others name columns by their number, from 1, a row per label.",
         without=IN_MEMORY_FILES,
     )  # fmt: skip
     sheet: str | None = _option(

@@ -221,7 +221,7 @@ def test_a_long_table_by_r_is_read_alike_on_every_engine(tmp_path):
     ],
 )
 def test_rows_with_a_cell_too_many_are_refused_where_the_header_may_lack_its_last_name(tmp_path, text):
-    with pytest.raises((ColumnError, DataError), match="fields, not the|None of|No "):
+    with pytest.raises((ColumnError, DataError), match=r"fields, not the|None of|No "):
         read_labels(write(tmp_path, text))
     assert sniff(write(tmp_path, text)).header[0]
 

@@ -67,7 +67,7 @@ class Dialect:
     ----------
     separator : str
     header : list of str
-        Column names, stripped.
+        Column names, stripped; numbers from 1 where there is no header.
     starts_blank : bool
         Whether blank lines come before the header.
     skip : int
@@ -78,6 +78,8 @@ class Dialect:
         Whether quotes enclose cells; otherwise they are a part of the text, as in tables that no spreadsheet wrote.
     titles : int
         Lines with a title that are left out above the header.
+    headed : bool
+        Whether the first record is a header; otherwise it holds labels.
     """
 
     separator: str
@@ -87,6 +89,11 @@ class Dialect:
     spaced: bool = False
     quoted: bool = True
     titles: int = 0
+    headed: bool = True
+
+    def numbered(self) -> Dialect:
+        """Return the same layout without a header: columns are called by their number, from 1."""
+        return replace(self, header=[str(n) for n in range(1, len(self.header) + 1)], headed=False)
 
     def reader(self, text: Iterable[str], *, strict: bool = False) -> Reader:
         """Return the csv module's reader of a text that is laid out so, the header first; blank lines are empty rows."""
@@ -268,7 +275,8 @@ def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
     wrong columns: neither says what a column holds.
     """
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
-    rows = list(islice(_until_broken(dialect.reader(io.StringIO(text, newline=""))), FIRST_ROWS + 1))[1:]
+    records = filter(None, _until_broken(dialect.reader(io.StringIO(text, newline=""))))
+    rows = list(islice(records, int(dialect.headed), FIRST_ROWS + 1))
     if len(raw) >= SAMPLE_BYTES and len(rows) < FIRST_ROWS:
         rows = rows[:-1]
     width = len(dialect.header)
@@ -309,7 +317,8 @@ def read_slowly(
         lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
         more = f" ({len(bad)} lines are wrong: {lines})" if len(bad) > 1 else ""
         raise DataError(
-            f"Line {line} of {shown_file(path.name)} has {cells} fields, not the {width} of the header{more}; "
+            f"Line {line} of {shown_file(path.name)} has {cells} fields, not the {width} of the "
+            f"{'header' if dialect.headed else 'first line'}{more}; "
             "correct it, or quote fields that hold the separator."
         )
     yield _batch(columns, path, open_it, lenient)
@@ -391,9 +400,11 @@ def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 def _records(open_it: Open, path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield the records below the header with the lines they start at; bytes that are no UTF-8 are surrogates."""
     with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as text:
-        line, headed = 1, False
+        headed = not dialect.headed
+        line = 1
         try:
             reader = dialect.reader(text, strict=True)
+            line = reader.line_num + 1
             for record in reader:
                 if headed:
                     yield line, record

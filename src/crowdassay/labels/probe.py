@@ -107,9 +107,15 @@ class Probe:
     @property
     def notes(self) -> list[str]:
         """What there is to know of how it was opened."""
-        titles = self.dialect.titles if self.dialect is not None else 0
-        above = "The first line" if titles == 1 else f"The first {titles} lines"
-        return [f"{above} of {self.shown}, above the header, {'was' if titles == 1 else 'were'} left out."] if titles else []
+        if self.dialect is None:
+            return []
+        titles, notes = self.dialect.titles, []
+        if titles:
+            above = "The first line" if titles == 1 else f"The first {titles} lines"
+            notes.append(f"{above} of {self.shown}, above the header, {'was' if titles == 1 else 'were'} left out.")
+        if not self.dialect.headed:
+            notes.append(f"The first row of {self.shown} was taken for labels: columns are called by their number, from 1.")
+        return notes
 
     @property
     def archived(self) -> bool:

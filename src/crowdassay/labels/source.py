@@ -24,6 +24,7 @@ from crowdassay.labels.columns import find_columns, item_parts, join_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.doubts import Sample
+from crowdassay.labels.headless import cells_again, refuse_first_row, said_of
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
@@ -90,13 +91,29 @@ class Source:
 def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
     """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet."""
     if (dialect := probe.dialect) is not None:
-        columns = find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
+        columns = _find_in_table(probe, dialect, roles, given)
         names = frozenset(columns) - {"text"}  # a text is only shown
         source = _delimited(probe, dialect, columns, Lenient(len(probe.header) - 1, names))
     else:
         source = _parquet(probe, roles, given) if probe.kind == "parquet" else _json(probe, roles, given)
     parts = item_parts(source.columns)
     return source if len(parts) < 2 else _with_joined_item(source, parts)
+
+
+def _find_in_table(
+    probe: Probe, dialect: Dialect, roles: Sequence[RoleLike], given: Mapping[str, str | None]
+) -> dict[str, str]:
+    """Return columns as `find_columns` does; where a first row looks like labels, none of its cells is taken for a name."""
+    names = {role_of(role).name for role in roles}
+    if {"item", "label"} <= names:
+        refuse_first_row(probe, given)
+    try:
+        return find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
+    except ColumnError as error:
+        if {"item", "label"} <= set(error.missing) and error.found_nothing and (again := cells_again(probe)):
+            said = said_of(probe, again, error.missing)
+            raise ColumnError(said, missing=error.missing, found_nothing=True) from None
+        raise
 
 
 def _with_joined_item(source: Source, parts: Sequence[str]) -> Source:
@@ -151,7 +168,7 @@ def _delimited(probe: Probe, dialect: Dialect, columns: dict[str, str], lenient:
     types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
     chosen = ", ".join(f"c{position} AS {quoted(role)}" for role, position in positions.items())
     query = (
-        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', "  # noqa: S608
+        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header={dialect.headed}, delim='{dialect.separator}', "  # noqa: S608
         f"quote='{quote}', escape='{quote}', columns={{{types}}}, compression='{packing}', skip={dialect.skip}, "
         "hive_partitioning=false)"
     )
