@@ -90,6 +90,13 @@ def test_which_column_is_what_is_not_said_where_several_could_be_workers(tmp_pat
         read_labels(path, worker_from_filename=True)
 
 
+def test_empty_rows_above_a_first_row_of_labels_are_none(tmp_path):
+    path = write(tmp_path / "x.csv", ",,,,,,\n" + lines(RATED))
+    with pytest.raises(ColumnError, match="looks like labels, not like names of columns: 'ann' and 'ref' come again below"):
+        read_labels(path)
+    assert sorted(rows_of(read_labels(path, **NUMBERED))) == FOUND
+
+
 HEADERS = [
     "row,1,2,3\na,1,2,2\nb,3,2,3\nc,1,1,3\n",  # workers are numbered as classes are
     "1,2,3\n1,2,2\n3,2,3\n1,1,3\n",

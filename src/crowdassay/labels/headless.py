@@ -39,8 +39,9 @@ def cells_again(probe: Probe) -> list[str]:
     if probe.dialect is None or not probe.dialect.headed:
         return []
     table = [list(row.values()) for row in first_rows(probe.start or probe.data or b"", probe.dialect.numbered())]
-    first, *below = [[cell.strip() for cell in row] for row in table] or [[]]
-    if first[1:] != probe.header[1:]:
+    cells = [[cell.strip() for cell in row] for row in table]
+    first, *below = [row for row in cells if any(row)] or [[]]
+    if any(probe.header) and first[1:] != probe.header[1:]:
         return []  # the header is shorter than the rows
     rows = [row for row in below if row != first]
     columns = list(zip(*rows, strict=True)) if rows else []

@@ -17,7 +17,7 @@ from crowdassay.labels.cells import ArrowColumn, blank, float_text
 from crowdassay.labels.columns import check_given, maybe_workers
 from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
-from crowdassay.labels.formats.foreign import refuse_other
+from crowdassay.labels.formats.foreign import is_of_limesurvey, refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
@@ -37,6 +37,7 @@ LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read 
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
 WORKER_BY_FILE = "file name"  # what the worker's column is called where every worker has a file
+EMPTY_LISTED = 5  # columns without any value
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold")
 
@@ -317,7 +318,8 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
         return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
     from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
 
-    ways = {"wide": "worker" not in found, "nltk": not found, "forms": "item" not in found}
+    survey = is_of_limesurvey(file)  # whose id is a person's
+    ways = {"wide": "worker" not in found and not survey, "nltk": not found, "forms": "item" not in found or survey}
     said = [
         *winners_said(table.column_names),
         *_empty_said(table, named="label" in found),
@@ -369,7 +371,7 @@ def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
     empty = [name for name in table.column_names if _is_empty(table[name])]
     meant = ROLES["label"].best(empty) if named else empty
     return (
-        [f"In every row {listed(meant)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
+        [f"In every row {listed(meant, EMPTY_LISTED)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
         if meant
         else []
     )

@@ -31,6 +31,7 @@ SPAN_COLUMNS = tuple(
     for form in ("{}offset", "{}char", "char{}", "{}index", "{}idx", "{}position", "{}pos", "span{}", "{}")
     for first, last in (("start", "end"), ("begin", "end"))
 )
+LIMESURVEY = frozenset({"id", "lastpage", "startlanguage"})  # codes of its first columns
 IBEX_ROW = re.compile(r"\d{9,},[0-9a-f]{32},[^,]+,\d+,\d+,")  # time, hash of who answered, controller, and two numbers
 IBEX_BYTES = 1 << 14  # that hold the comments above the first rows
 IBEX = (
@@ -73,6 +74,20 @@ def refuse_foreign(probe: Probe) -> None:
         tool = _parts_of_texts(probe)
     if tool is not None:
         raise DataError(f"{probe.shown} is {tool[0]}; {tool[1]}.")
+
+
+def is_of_limesurvey(probe: Probe) -> bool:
+    """Return whether a table is a survey of LimeSurvey: a row for each person, a column for each question."""
+    return {code_of(name) for name in probe.header} >= LIMESURVEY
+
+
+def code_of(name: str) -> str:
+    """Return the code of a question, which LimeSurvey writes before its text.
+
+    >>> code_of("R1Q1. Is it clear?"), code_of("token")
+    ('R1Q1', 'token')
+    """
+    return name.partition(". ")[0]
 
 
 def _is_of_ibex(start: bytes) -> bool:
