@@ -100,6 +100,8 @@ def test_empty_rows_above_a_first_row_of_labels_are_none(tmp_path):
 HEADERS = [
     "row,1,2,3\na,1,2,2\nb,3,2,3\nc,1,1,3\n",  # workers are numbered as classes are
     "1,2,3\n1,2,2\n3,2,3\n1,1,3\n",
+    "stimulus,A,B\na,A,B\nb,B,B\nc,A,A\n",
+    "about,,B,A\nx,y,A,B\nv,w,B,A\nt,u,B,B\n",
     "row,ann,kind\na,1,x\nb,2,y\nrow,ann,kind\na,2,y\n",  # put together of two files
     "post,toxic,rude\n1,toxic,\n2,,rude\n3,toxic,rude\n",  # yes is the column's name
     "post,Q1,Q2\ntext,Q1,Q2\na,1,2\nb,2,1\n",  # what was asked is written below

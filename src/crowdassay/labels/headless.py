@@ -46,19 +46,31 @@ def cells_again(probe: Probe) -> list[str]:
     rows = [row for row in below if row != first]
     columns = list(zip(*rows, strict=True)) if rows else []
     again = [n for n, column in enumerate(columns) if first[n] and first[n] in column]
+    often = sum(any(row[n] == first[n] for n in again) for row in rows) >= LEAST_AGAIN
+    return [] if len(again) < LEAST_AGAIN or not often or _may_be_header(first, again, columns) else [first[n] for n in again]
+
+
+def _may_be_header(first: Sequence[str], again: Sequence[int], columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row may name columns though some of its cells come ``again`` below."""
     texts = [first[n] for n in again if number_of(first[n]) is None]
     numbers = [cell for cell in first if cell and _is_figure(cell)]
     names = [cell for n, cell in enumerate(first) if n not in again and cell and cell not in numbers]
-    varied = any(set(columns[n]) - {first[n], ""} for n in again)
-    often = sum(any(row[n] == first[n] for n in again) for row in rows) >= LEAST_AGAIN
-    if len(again) < LEAST_AGAIN or not varied or not often or 2 * len(names) >= len(first):
-        return []
     if any(is_id(name) or any(role.is_named(name) for role in ROLES.values()) for name in names):
-        return []
+        return True
+    unnamed = any(not cell and all(column) for cell, column in zip(first, columns, strict=True))
+    varied = any(set(columns[n]) - {first[n], ""} for n in again)
+    if unnamed or not varied or 2 * len(names) > len(first) or _are_called_like_classes(first, again, columns):
+        return True
     if len(numbers) == len(first):  # 1, 2, 3 are names, 0, 1, 1 are none
         values = [number_of(cell) or 0.0 for cell in first]
-        return [] if all(one < other for one, other in pairwise(values)) else [first[n] for n in again]
-    return [*texts, *(first[n] for n in again if first[n] not in texts)] if len(texts) > 1 or (texts and numbers) else []
+        return all(one < other for one, other in pairwise(values))
+    return not texts or (len(texts) == 1 and not numbers)
+
+
+def _are_called_like_classes(first: Sequence[str], again: Sequence[int], columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether columns have different names, and each holds another's: workers A, B and C who choose A, B or C."""
+    names = {first[n] for n in again}
+    return len(names) == len(again) and all(not names.isdisjoint(set(columns[n]) - {first[n]}) for n in again)
 
 
 def _is_figure(cell: str) -> bool:
@@ -82,7 +94,7 @@ def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
     asked = [role for role in ITEM_WORKER_LABEL if role in roles]
     places = proposed_places(whole_table([numbered(probe)])) if len(asked) == len(ITEM_WORKER_LABEL) else None
     ways = " ".join(f"{ROLES[role].option} '{'N' if places is None else places[role]}'" for role in asked)
-    cells = list(dict.fromkeys(again))[:CELLS_SHOWN]
+    cells = sorted(dict.fromkeys(again), key=lambda cell: number_of(cell) is not None)[:CELLS_SHOWN]  # words say more
     recur = f"{joined([shown(cell) for cell in cells])} {'come' if len(cells) > 1 else 'comes'} again below"
     return (
         f"The first row of {probe.shown} looks like labels, not like names of columns: {recur}. If there is no header, say "
