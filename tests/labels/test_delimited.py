@@ -251,13 +251,13 @@ def test_titles_above_the_header_are_left_out_with_a_note(tmp_path, titles, end)
     path = write(tmp_path, (titles + "item,worker,label\ni1,ann,x\ni1,bob,y\n").replace("\n", end))
     labels = read_labels(path)
     assert rows_of(labels) == [("i1", "ann", "x"), ("i1", "bob", "y")]
-    assert any("above the header, w" in note for note in labels.report.notes)
+    assert any("left out above the header of 'a.csv'" in note for note in labels.report.notes)
     (tmp_path / "spool").mkdir()
     assert spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1).n_labels == 2
     wide = write(tmp_path, titles + "item,ann,bob\ni1,x,y\ni2,y,y\n")
     labels = read_labels(wide, format="wide")
     assert labels.n_labels == 4
-    assert any("above the header, w" in note for note in labels.report.notes)
+    assert any("left out above the header of 'a.csv'" in note for note in labels.report.notes)
     wide.write_text(titles + "item,worker,label\ni1,ann,x\ni1,bob,y\ni2,bob,y\ni2,ann\n")
     with pytest.raises(DataError, match=rf"Line {titles.count(chr(10)) + 5} of 'a\.csv' has 2 fields"):
         read_labels(wide)

@@ -44,7 +44,7 @@ from crowdassay.labels.raw import (
     parquet_file,
     refuse_bad_bytes,
 )
-from crowdassay.labels.values import mapping, shown_file
+from crowdassay.labels.values import counted, mapping, shown_file
 
 ARCHIVES = frozenset({"zip", "folder"})
 MAX_MEMBERS = 10_000  # in a zip
@@ -109,10 +109,10 @@ class Probe:
         """What there is to know of how it was opened."""
         if self.dialect is None:
             return []
-        titles, notes = self.dialect.titles, []
-        if titles:
-            above = "The first line" if titles == 1 else f"The first {titles} lines"
-            notes.append(f"{above} of {self.shown}, above the header, {'was' if titles == 1 else 'were'} left out.")
+        notes = []
+        if self.dialect.titles:
+            left = counted(self.dialect.titles, "line was", "lines were")
+            notes.append(f"{left} left out above the header of {self.shown}, as titles.")
         if not self.dialect.headed:
             notes.append(f"The first row of {self.shown} was taken for labels: columns are called by their number, from 1.")
         return notes
