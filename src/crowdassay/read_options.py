@@ -123,6 +123,8 @@ class ReadOptions:
 
         >>> ReadOptions.of({"missing": "-1", "classes": ["no", "yes"]}).missing
         ('-1',)
+        >>> ReadOptions.of({"item_column": [1, 2], "label_column": 3}).columns["label"]
+        '3'
         """
         strange = [name for name in given if name not in READING_OPTIONS]
         if strange:
@@ -216,6 +218,8 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def _plain(name: str, value: Any) -> Any:
+    if name.endswith("_column") and isinstance(value, int):
+        value = str(value)
     if name == "item_column" and value is not None and not isinstance(value, str):
         return join_names(map(str, value))
     if name not in READING_LISTS:

@@ -31,7 +31,8 @@ def test_columns_without_names_are_called_by_their_number(tmp_path, separator):
     assert "The first row of 'x.csv' was taken for labels: columns are called by their number, from 1." in labels.report.notes
     assert labels.report.columns == {"item": "3", "worker": "1", "label": "5"}
     assert sorted(rows_of(read_labels(path, **NUMBERED | {"format": "plain"}))) == FOUND
-    together = read_labels(path, **NUMBERED | {"item_column": "2,3"})
+    assert sorted(rows_of(read_labels(path, no_header=True, item_column=3, worker_column=1, label_column=5))) == FOUND
+    together = read_labels(path, **NUMBERED | {"item_column": [2, 3]})
     assert (together.n_labels, together.n_items) == (20, 14)
 
 
@@ -70,6 +71,8 @@ def test_a_first_row_of_labels_is_told_from_a_header(tmp_path):
     with pytest.raises(ColumnError, match=said):
         read_labels(path)
     with pytest.raises(ColumnError, match=said):
+        read_labels(path, item_column="100", worker_column="ann", label_column="0")
+    with pytest.raises(ColumnError, match="If these are names, rename them"):
         read_labels(path, item_column="100", worker_column="ann", label_column="0")
     (tmp_path / "spool").mkdir()
     for named in ({}, {"item_column": "100", "worker_column": "ann", "label_column": "0"}):

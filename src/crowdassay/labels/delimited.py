@@ -38,6 +38,7 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 FIRST_ROWS = 5000  # that are enough to see what a column holds
 LISTED_LINES = 20
+LACKING = 0.9  # how far records agree with a header that lacks its first name: less than with one that lacks none
 MOST_TITLES = 30  # lines above a header
 LEAST_NAMES = 3  # in a header below titles; rows, from which on names before their cells are no chance
 LONGEST_FIELD = 1 << 28  # characters of a field
@@ -361,10 +362,10 @@ def _layout(text: str, separator: str) -> tuple[float, int, list[list[str]], boo
     spaced = bool(cells) and all(cell.startswith(" ") for cell in cells)
     spaced = spaced and all(len(record) == len(trimmed[0]) for record in trimmed)
     records = trimmed if spaced else plain
-    if _lacks_first_name(records, text):
+    if lacks := _lacks_first_name(records, text):
         records = [["", *records[0]], *records[1:]]
     width = len(records[0])
-    agree = sum(len(record) == width for record in records) / len(records)
+    agree = LACKING if lacks else sum(len(record) == width for record in records) / len(records)
     return (agree if width > 1 else 0.0), width, records, spaced
 
 

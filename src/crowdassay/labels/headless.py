@@ -83,7 +83,8 @@ def refuse_first_row(probe: Probe, given: Mapping[str, str | None]) -> None:
     if not named or not set(named) & set(again := cells_again(probe)):
         return
     if 2 * sum(name in again or _is_figure(name) for name in named) > len(named):
-        raise ColumnError(said_of(probe, again, [role for role in ITEM_WORKER_LABEL if given.get(role)]))
+        said = said_of(probe, again, [role for role in ITEM_WORKER_LABEL if given.get(role)])
+        raise ColumnError(f"{said} If these are names, rename them.")
 
 
 def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
