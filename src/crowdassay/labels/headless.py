@@ -69,8 +69,8 @@ def _may_be_header(first: Sequence[str], again: Sequence[int], columns: Sequence
 
 def _are_called_like_classes(first: Sequence[str], again: Sequence[int], columns: Sequence[Sequence[str]]) -> bool:
     """Return whether columns have different names, and each holds another's: workers A, B and C who choose A, B or C."""
-    names = {first[n] for n in again}
-    return len(names) == len(again) and all(not names.isdisjoint(set(columns[n]) - {first[n]}) for n in again)
+    names = set(filter(None, first))
+    return len({first[n] for n in again}) == len(again) and all((set(columns[n]) - {first[n]}) & names for n in again)
 
 
 def _is_figure(cell: str) -> bool:
