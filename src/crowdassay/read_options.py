@@ -71,7 +71,9 @@ class ReadOptions:
         without=IN_MEMORY_FILES,
     )
     no_header: bool = _option(
-        False, "The first line holds labels, not names of columns: a row per item, a column per worker.",
+        False,
+        "The first line holds labels, not names of columns: a row per item, a column per worker, or, where "
+        "--item-column and others name columns by their number, from 1, a row per label.",
         without=IN_MEMORY_FILES,
     )  # fmt: skip
     sheet: str | None = _option(
@@ -121,6 +123,8 @@ class ReadOptions:
 
         >>> ReadOptions.of({"missing": "-1", "classes": ["no", "yes"]}).missing
         ('-1',)
+        >>> ReadOptions.of({"item_column": [1, 2], "label_column": 3}).columns["label"]
+        '3'
         """
         strange = [name for name in given if name not in READING_OPTIONS]
         if strange:
@@ -214,6 +218,8 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def _plain(name: str, value: Any) -> Any:
+    if name.endswith("_column") and isinstance(value, int):
+        value = str(value)
     if name == "item_column" and value is not None and not isinstance(value, str):
         return join_names(map(str, value))
     if name not in READING_LISTS:

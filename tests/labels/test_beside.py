@@ -9,7 +9,10 @@ import pytest
 from crowdassay import Assay
 from crowdassay.errors import DataError
 from crowdassay.labels.files import read_labels
+from crowdassay.labels.ingest import spool_files
 from crowdassay.labels.join import join_items, take_items
+from crowdassay.read_options import ReadOptions
+from support.exports import rows_of
 
 
 @pytest.fixture
@@ -41,3 +44,24 @@ def test_lengths_are_checked(timed):
 
 def test_the_default_is_fitted_to_labels_with_times(timed):
     assert Assay().fit(timed).result_.labels.time is not None
+
+
+@pytest.mark.parametrize("zone", [" UTC", " GMT", "UTC"])
+def test_times_whose_zone_is_a_word_are_read_alike_on_every_engine(tmp_path, zone):
+    path = tmp_path / "a.csv"
+    rows = [f"i1,ann,x,2017-09-22 15:59:18{zone}", f"i1,ann,y,2017-09-21 19:43:04{zone}", f"i1,bob,x,2017-09-22 15:59:19{zone}"]
+    path.write_text("\n".join(["item,worker,label,created_at", *rows]) + "\n")
+    labels = read_labels(path)
+    assert sorted(labels.time.tolist()) == [1506022984, 1506095958, 1506095959]
+    assert not any("could not be read" in note for note in labels.report.notes)
+    options = ReadOptions(repeats="last", time_column="created_at")
+    assert rows_of(read_labels(path, repeats="last")) == [("i1", "ann", "x"), ("i1", "bob", "x")]
+    (tmp_path / "spool").mkdir()
+    assert spool_files([path], tmp_path / "spool", options, memory=10**9, threads=1).n_labels == 2
+    path.write_text(path.read_text().replace(f"15:59:19{zone}", "15:59:19"))
+    for read in (
+        lambda: read_labels(path, repeats="last"),
+        lambda: spool_files([path], tmp_path / "spool", options, memory=10**9, threads=1),
+    ):
+        with pytest.raises(DataError, match="have a time zone and some have none"):
+            read()

@@ -14,6 +14,7 @@ from crowdassay.labels.delimited import Dialect
 from crowdassay.labels.files import read_labels
 from crowdassay.labels.ingest import spool_files
 from crowdassay.read_options import ReadOptions
+from support.exports import rows_of
 
 
 def sniff(path):
@@ -36,6 +37,7 @@ def write(tmp_path, text):
     ("text", "separator", "header"),
     [
         ("a,b,c\n1;2;3;4,2,3\n", ",", ["a", "b", "c"]),
+        ("a;b;c, d\n1;2;3,5,x\n2;2;3,5,x\n3;2;3,5,x\n", ";", ["a", "b", "c, d"]),
         ("a;b;c\n1,5;2,5;3\n", ";", ["a", "b", "c"]),
         ("a\tb\n1,2\t3\n", "\t", ["a", "b"]),
         ("a|b\n1|2\n", "|", ["a", "b"]),
@@ -182,3 +184,96 @@ def test_lines_without_a_header_are_no_table_of_blanks(tmp_path):
     path.write_text("".join(row + "\n" for row in TRIPLES))
     with pytest.raises(ColumnError, match="add a header row if there is none"):
         read_labels(path)
+
+
+NAMELESS = '"item"{0}"worker"{0}"label"\n"1"{0}"i1"{0}"ann"{0}"x"\n"2"{0}"i1"{0}"bob"{0}"y"\n"3"{0}"i2"{0}"ann"{0}"y"\n'
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_a_header_by_r_that_lacks_a_name_for_those_of_the_rows(tmp_path, separator):
+    """R's write.table writes a header with a name less than the rows have cells."""
+    path = write(tmp_path, NAMELESS.format(separator))
+    assert sniff(path).header == ["", "item", "worker", "label"]
+    rows = [("i1", "ann", "x"), ("i1", "bob", "y"), ("i2", "ann", "y")]
+    assert rows_of(read_labels(path)) == rows
+    path.write_text(f"S1{separator}S2\nq1{separator}a{separator}b\nq2{separator}b{separator}b\nq3{separator}a{separator}\n")
+    wide = [("q1", "S1", "a"), ("q1", "S2", "b"), ("q2", "S1", "b"), ("q2", "S2", "b"), ("q3", "S1", "a")]
+    assert rows_of(read_labels(path, format="wide")) == wide
+
+
+def test_a_long_table_by_r_is_read_alike_on_every_engine(tmp_path):
+    path, rows = tmp_path / "labels.csv", [(f"i{n // 3}", f"w{n % 3}", "ab"[n % 2]) for n in range(20_000)]
+    lines = ['"item","worker","label"', *(",".join(f'"{cell}"' for cell in (n, *row)) for n, row in enumerate(rows, 1))]
+    path.write_text("\n".join(lines) + "\n")
+    assert path.stat().st_size > delimited.SAMPLE_BYTES
+    assert rows_of(read_labels(path)) == sorted(rows)
+    (tmp_path / "spool").mkdir()
+    assert spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1).n_labels == len(rows)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,worker,label\ni1,ann,x,sure\ni2,ann,y,\ni3,bob,x,unsure\n",  # a comment without a name
+        "id,ann,bob\n1,x,y,x\n2,y,y,x\n3,y,x,x\n",
+        "text,label\nWell, no,x\nAh, yes,y\nNo, so,x\n",
+        "worker,label\nann,i1,x\nann,i2,y\nbob,i1,x\n",  # names of rows differ
+        "S1,S2\na,x,y\nb,x,y\n",  # two rows are no table of R's without quotes
+    ],
+)
+def test_rows_with_a_cell_too_many_are_refused_where_the_header_may_lack_its_last_name(tmp_path, text):
+    with pytest.raises((ColumnError, DataError), match=r"fields, not the|None of|No "):
+        read_labels(write(tmp_path, text))
+    assert sniff(write(tmp_path, text)).header[0]
+
+
+def test_a_header_of_a_wide_table_that_is_too_short_is_no_crash(tmp_path):
+    path = write(tmp_path, "item,ann,bob\ni1,x,y,\ni2,y,y,\n")
+    assert read_labels(path, format="wide").n_labels == 4
+    path.write_text("item,ann,bob\ni1,x,y,x,x\ni2,y,y,x,x\n")
+    with pytest.raises(DataError, match=r"Row 1 of 'a\.csv' has 3 values, not 5"):
+        read_labels(path, format="wide")
+
+
+TITLES = [
+    "My study,,\n",
+    '"#Data from Sprouse, Jon, & others.",,\n#They may be used.,,\n,,\n',
+    "My study\n\n",
+    '"A title\nof two lines",,\n\n',
+    "sep=,\nMy study,,\n",
+    "# by hand\nMy study,,\n",
+    ",,\nMy study,,\n,,\n",
+]
+
+
+@pytest.mark.parametrize("titles", TITLES)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_titles_above_the_header_are_left_out_with_a_note(tmp_path, titles, end):
+    path = write(tmp_path, (titles + "item,worker,label\ni1,ann,x\ni1,bob,y\n").replace("\n", end))
+    labels = read_labels(path)
+    assert rows_of(labels) == [("i1", "ann", "x"), ("i1", "bob", "y")]
+    assert any("left out above the header of 'a.csv'" in note for note in labels.report.notes)
+    (tmp_path / "spool").mkdir()
+    assert spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1).n_labels == 2
+    wide = write(tmp_path, titles + "item,ann,bob\ni1,x,y\ni2,y,y\n")
+    labels = read_labels(wide, format="wide")
+    assert labels.n_labels == 4
+    assert any("left out above the header of 'a.csv'" in note for note in labels.report.notes)
+    wide.write_text(titles + "item,worker,label\ni1,ann,x\ni1,bob,y\ni2,bob,y\ni2,ann\n")
+    with pytest.raises(DataError, match=rf"Line {titles.count(chr(10)) + 5} of 'a\.csv' has 2 fields"):
+        read_labels(wide)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "yes,,\nno,yes,no\nno,yes,yes\nno,no,yes\n",  # labels
+        "t1,,\nt2,yes,no\nt3,no,no\n",
+        "item,,\ni1,yes,no\ni2,no,no\n",  # the header itself
+        "text\nWell, no, so\nAh, yes, it is\n",  # two rows of texts: their first may be no header
+        "item worker label\ni1 ann yes\ni2 ann no\n",
+        "2019,,\n2020,2021,2022\n3,4,5\n3,4,5\n",
+    ],
+)
+def test_a_first_line_with_one_cell_is_no_title_where_the_next_may_hold_labels(tmp_path, text):
+    assert sniff(write(tmp_path, text)).titles == 0

@@ -10,9 +10,9 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from crowdassay.errors import DataError
+from crowdassay.labels.contents import is_id
 from crowdassay.labels.raw import Open, refuse_bad_bytes
+from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import are_numbers, shown, shown_file
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 FIRST_ROWS = 5000  # that are enough to see what a column holds
 LISTED_LINES = 20
+LACKING = 0.9  # how far records agree with a header that lacks its first name: less than with one that lacks none
+MOST_TITLES = 30  # lines above a header
+LEAST_NAMES = 3  # in a header below titles; rows, from which on names before their cells are no chance
 LONGEST_FIELD = 1 << 28  # characters of a field
 BATCH = 1 << 16  # rows handed over at a time
 
@@ -63,7 +68,7 @@ class Dialect:
     ----------
     separator : str
     header : list of str
-        Column names, stripped.
+        Column names, stripped; numbers from 1 where there is no header.
     starts_blank : bool
         Whether blank lines come before the header.
     skip : int
@@ -72,6 +77,10 @@ class Dialect:
         Whether a blank follows every separator, as people type lists; it is no part of a cell.
     quoted : bool
         Whether quotes enclose cells; otherwise they are a part of the text, as in tables that no spreadsheet wrote.
+    titles : int
+        Lines with a title that are left out above the header.
+    headed : bool
+        Whether the first record is a header; otherwise it holds labels.
     """
 
     separator: str
@@ -80,6 +89,12 @@ class Dialect:
     skip: int = 0
     spaced: bool = False
     quoted: bool = True
+    titles: int = 0
+    headed: bool = True
+
+    def numbered(self) -> Dialect:
+        """Return the same layout without a header: columns are called by their number, from 1."""
+        return replace(self, header=[str(n) for n in range(1, len(self.header) + 1)], headed=False)
 
     def reader(self, text: Iterable[str], *, strict: bool = False) -> Reader:
         """Return the csv module's reader of a text that is laid out so, the header first; blank lines are empty rows."""
@@ -102,7 +117,8 @@ def sniff(raw: bytes, path: Path) -> Dialect:
     blank = BLANK_LINES.match(text)
     lead = named.group() if named else blank.group() if blank else ""
     lead += _comments(text[len(lead) :])
-    lead += _empty_rows(text[len(lead) :])
+    titles = _titles(text[len(lead) :])
+    lead += titles
     text = text[len(lead) :]
     if not text.strip():
         raise DataError(f"No labels found: {shown_file(path.name)} is blank.")
@@ -120,7 +136,10 @@ def sniff(raw: bytes, path: Path) -> Dialect:
         if any("\0" in name for name in header):
             raise DataError(f"The header of {shown_file(path.name)} holds NUL bytes; re-save the file as UTF-8.")
     quoted = separator != "\t" or '"' not in text or not _quotes_are_text(text, whole=len(raw) < SAMPLE_BYTES)
-    return Dialect(separator, header, bool(lead) and not named, len(lead.splitlines()), spaced, quoted)
+    starts_blank = lead != (named.group() if named else "")
+    n_titles = len(LINE_END.findall(titles)) if titles.strip(f"{NO_CELLS}\r\n") else 0
+    dialect = Dialect(separator, header, starts_blank, 0, spaced, quoted, n_titles)
+    return replace(dialect, skip=sum(1 for _ in dialect.reader(io.StringIO(lead, newline=""))))
 
 
 def _best_layout(text: str) -> tuple[str, list[list[str]], bool]:
@@ -165,25 +184,51 @@ def _comments(text: str) -> str:
     return "".join(before) if headed else found.group()
 
 
-def _empty_rows(text: str) -> str:
-    r"""Return the rows without any cell that come before a header; none where the next line may hold labels.
+def _titles(text: str) -> str:
+    r"""Return the rows that fill no cell but the first, such as titles, before a header; none if the next row may hold labels.
 
-    >>> _empty_rows(",,\nitem,ann,bob\ni1,yes,no\n"), _empty_rows(",,\nyes,no,no\nno,yes,yes\n"), _empty_rows(",\n3,4\n1,5\n")
+    >>> _titles(",,\nitem,ann,bob\ni1,yes,no\n"), _titles(",,\nyes,no,no\nno,yes,yes\n"), _titles(",\n3,4\n1,5\n")
     (',,\n', '', '')
+    >>> _titles("My study,,\n\nitem,ann,bob\ni1,yes,no\ni2,no,no\n"), _titles("yes,,\nno,yes,no\nno,yes,yes\nno,no,yes\n")
+    ('My study,,\n\n', '')
     """
-    end = 0
-    for line_end in LINE_END.finditer(text):
-        line = text[end : line_end.start()]
-        if line.strip(NO_CELLS) or line.count('"') % 2:
-            break
-        end = line_end.end()
+    end, lines = 0, 0
+    titles: list[str] = []
+    for match in LINE_END.finditer(text):
+        line, lines = text[end : match.start()], lines + 1
+        if line.count('"') % 2 and lines < MOST_TITLES:
+            continue  # a title of several lines
+        if line.strip(NO_CELLS):
+            title = _only_cell(line)
+            if not title or len(titles) == MOST_TITLES:
+                break
+            titles.append(title)
+        end, lines = match.end(), 0
     lead, rest = text[:end], text[end:]
     if not lead.strip() or not rest.strip():
         return ""
     header, *below = [[cell.strip() for cell in record] for record in _best_layout(rest)[1]]
     names, held = [name for name in header if name], {cell for record in below for cell in record}
     headed = len(names) > 1 and len(set(names)) == len(names) and held.isdisjoint(names) and bool(below)
+    if titles:  # which may be the header itself, or labels, so that more is asked
+        headed = headed and len(names) >= max(LEAST_NAMES, len(header) - 1) and len(below) > 1
+        alike = sum(len(record) == len(header) for record in below)
+        headed = headed and 4 * alike >= 3 * len(below) and held.isdisjoint(titles)
     return lead if headed and not are_numbers(names) else ""
+
+
+def _only_cell(line: str) -> str:
+    r"""Return the first cell of a line that fills no other; nothing where several are filled.
+
+    >>> _only_cell("My study; part 1,,"), _only_cell('"a, b",,'), _only_cell("My study"), _only_cell("a,b,,")
+    ('My study; part 1', 'a, b', 'My study', '')
+    """
+    bare = line.rstrip(" ")
+    separator = bare[-1:]
+    if separator not in SEPARATORS:
+        separator = next((one for one in SEPARATORS if one in bare), SEPARATORS[0])
+    first, *others = next(_until_broken(csv.reader([bare], delimiter=separator)), ["", bare])
+    return "" if any(map(str.strip, others)) else first.strip()
 
 
 def _quoted_as_a_whole(text: str, records: list[list[str]]) -> bool:
@@ -231,7 +276,8 @@ def first_rows(raw: bytes, dialect: Dialect) -> list[dict[str, str]]:
     wrong columns: neither says what a column holds.
     """
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
-    rows = list(islice(_until_broken(dialect.reader(io.StringIO(text, newline=""))), FIRST_ROWS + 1))[1:]
+    records = filter(None, _until_broken(dialect.reader(io.StringIO(text, newline=""))))
+    rows = list(islice(records, int(dialect.headed), FIRST_ROWS + 1))
     if len(raw) >= SAMPLE_BYTES and len(rows) < FIRST_ROWS:
         rows = rows[:-1]
     width = len(dialect.header)
@@ -272,7 +318,8 @@ def read_slowly(
         lines = ", ".join(str(line) for line, _ in bad[:LISTED_LINES]) + (", ..." if len(bad) > LISTED_LINES else "")
         more = f" ({len(bad)} lines are wrong: {lines})" if len(bad) > 1 else ""
         raise DataError(
-            f"Line {line} of {shown_file(path.name)} has {cells} fields, not the {width} of the header{more}; "
+            f"Line {line} of {shown_file(path.name)} has {cells} fields, not the {width} of the "
+            f"{'header' if dialect.headed else 'first line'}{more}; "
             "correct it, or quote fields that hold the separator."
         )
     yield _batch(columns, path, open_it, lenient)
@@ -315,9 +362,33 @@ def _layout(text: str, separator: str) -> tuple[float, int, list[list[str]], boo
     spaced = bool(cells) and all(cell.startswith(" ") for cell in cells)
     spaced = spaced and all(len(record) == len(trimmed[0]) for record in trimmed)
     records = trimmed if spaced else plain
+    if lacks := _lacks_first_name(records, text):
+        records = [["", *records[0]], *records[1:]]
     width = len(records[0])
-    agree = sum(len(record) == width for record in records) / len(records)
+    agree = LACKING if lacks else sum(len(record) == width for record in records) / len(records)
     return (agree if width > 1 else 0.0), width, records, spaced
+
+
+def _lacks_first_name(records: Sequence[Sequence[str]], text: str) -> bool:
+    r"""Return whether rows have a name each before their cells, for which the header has none, as R writes tables.
+
+    Where its first name may well be theirs, so that the last cells lack one, names must be the numbers that R gives.
+
+    >>> _lacks_first_name([["S1", "S2"], ["a", "x", "y"], ["b", "x", "x"], ["c", "y", "x"]], "S1,S2")
+    True
+    >>> _lacks_first_name([["item", "S2"], ["a", "x", "y"], ["b", "x", "x"], ["c", "y", "x"]], "item,S2")
+    False
+    """
+    header, *rows = records
+    names = [row[0].strip() for row in rows]
+    if len(header) < 2 or any(len(row) != len(header) + 1 for row in rows) or not all(names) or len(set(names)) < len(names):
+        return False
+    quoted = [line.startswith('"') for line in LINE_END.split(text, 2)[:2]] == [True, True]
+    if len(rows) < LEAST_NAMES - quoted or not any(row[-1].strip() for row in rows):
+        return False  # the separator may end every row
+    if is_id(header[0]) or any(role.is_named(header[0]) for role in ROLES.values()):
+        return quoted and names == [str(n) for n in range(1, len(names) + 1)]
+    return quoted or not any(cell.startswith(" ") for row in rows for cell in row)  # a text with commas
 
 
 def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
@@ -330,9 +401,11 @@ def _until_broken(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 def _records(open_it: Open, path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Yield the records below the header with the lines they start at; bytes that are no UTF-8 are surrogates."""
     with open_it() as stream, io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="") as text:
-        line, headed = 1, False
+        headed = not dialect.headed
+        line = 1
         try:
             reader = dialect.reader(text, strict=True)
+            line = reader.line_num + 1
             for record in reader:
                 if headed:
                     yield line, record

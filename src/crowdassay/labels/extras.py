@@ -21,6 +21,7 @@ WHOLE_TEXT = r"^[0-9]{1,19}$"
 NUMBER_TEXT = r"^\+?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 DATE_TYPES = (pa.timestamp("ns"), pa.timestamp("ns", "UTC"))  # dates with and without a zone are two types
 SLASHED_DATE = r"^(?P<one>[0-9]{1,2})/(?P<two>[0-9]{1,2})/(?P<year>[0-9]{4})(?P<clock>(?: [0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)?)$"
+ZONE_OF_UTC = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}.*[0-9]) ?(?:UTC|GMT)$"  # as Ruby and Zooniverse write times
 CLOCKS = (" %H:%M:%S", " %H:%M", "")
 MONTHS = 12
 TIME_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (np.inf, 1e9))  # numbers up to which times are seconds, and so on
@@ -61,7 +62,7 @@ def read_times(column: ArrowColumn, source: str) -> Times:
             f"The times in {shown_file(source)} may have the day first or the month first (data row 1: {shown(texts[0])}); "
             "write them as 2024-12-31 10:00."
         )
-    kinds = [_time_kind(text) for text in texts]
+    kinds = [_time_kind(text) for text in in_iso(written).to_pylist()]
     _refuse(column, np.array([kind is None for kind in kinds]), "time", source)
     if "number" in kinds:
         which = kinds.index(min(set(kinds), key=kinds.count))
@@ -106,10 +107,20 @@ def find_times(column: ArrowColumn) -> Times | None:
         if pc.all(pc.match_substring_regex(text, pattern), skip_nulls=True).as_py():
             with suppress(pa.ArrowInvalid):  # more than 64 bits hold
                 return _since_1970(text.cast(kind))
+    dates = in_iso(text)
     for kind in DATE_TYPES:
         with suppress(pa.ArrowException):
-            return _since_1970(text.cast(kind).cast(pa.int64()), 1e9)
+            return _since_1970(dates.cast(kind).cast(pa.int64()), 1e9)
     return _slashed_times(text)
+
+
+def in_iso(text: pa.Array) -> pa.Array:
+    """Return dates whose zone is written as a word, UTC or GMT, as ISO 8601; any other text stays as it is.
+
+    >>> in_iso(pa.array(["2017-09-22 15:59:18 UTC", "2017-09-22"])).to_pylist()
+    ['2017-09-22 15:59:18Z', '2017-09-22']
+    """
+    return pc.replace_substring_regex(text, ZONE_OF_UTC, r"\1Z")
 
 
 def _slashed_times(text: pa.Array) -> Times | None:

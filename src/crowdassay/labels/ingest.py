@@ -66,7 +66,7 @@ OWN_MEMORY = 350_000_000  # bytes that the interpreter and the libraries take be
 LEAST_INGEST_MEMORY = 600_000_000  # bytes in all below which nothing can be promised
 ROWS_DATABASE = "rows.duckdb"
 ROWS_STREAMED = 1 << 18  # rows handed over at a time
-TIME_ZONE = r"(Z|[+-]\d\d:?\d\d)$"
+TIME_ZONE = r"(Z|[+-]\d\d:?\d\d| ?(UTC|GMT))$"
 
 Known = tuple[IntArray, NDArray[np.int32]]  # first rows of the items whose class is known, in order, and their classes
 

@@ -44,7 +44,7 @@ from crowdassay.labels.raw import (
     parquet_file,
     refuse_bad_bytes,
 )
-from crowdassay.labels.values import mapping, shown_file
+from crowdassay.labels.values import counted, mapping, shown_file
 
 ARCHIVES = frozenset({"zip", "folder"})
 MAX_MEMBERS = 10_000  # in a zip
@@ -103,6 +103,19 @@ class Probe:
     def shown(self) -> str:
         """The file's name as messages quote it."""
         return shown_file(self.path.name)
+
+    @property
+    def notes(self) -> list[str]:
+        """What there is to know of how it was opened."""
+        if self.dialect is None:
+            return []
+        notes = []
+        if self.dialect.titles:
+            left = counted(self.dialect.titles, "line was", "lines were")
+            notes.append(f"{left} left out above the header of {self.shown}, as titles.")
+        if not self.dialect.headed:
+            notes.append(f"The first row of {self.shown} was taken for labels: columns are called by their number, from 1.")
+        return notes
 
     @property
     def archived(self) -> bool:

@@ -9,10 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, id_of, is_id, key_of, words_of
+from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.doubts import Sample
+from crowdassay.labels.extras import find_times
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import AGAIN_WORDS, MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
-from crowdassay.labels.values import listed, shown, shown_file
+from crowdassay.labels.values import are_numbers, listed, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
 
@@ -35,6 +37,7 @@ NAMING_WORDS = frozenset(
     {"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid", "family", "model"}
 )
 JUDGED_ANSWERS = ("answer", "response")  # which models give, and people judge
+EARLIEST_TIME = 1e9  # seconds since 1970, above which numbers without a name may well be times
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
 
@@ -96,6 +99,32 @@ def maybe_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sampl
     whose = [{(id_of(row.get(found[0])), key_of(row, of)) for row in rows} for of in of_rows if of]
     several = all(len(one) > len({who for who, _ in one}) for one in whose)
     return found[0] if several else None
+
+
+def proposed_places(table: pa.Table) -> dict[str, str] | None:
+    """Return which of some columns without names may be item, worker and label, where what they hold leaves one way only.
+
+    >>> asked = [(who, n) for who, first in (("ann", 0), ("jo", 5)) for n in range(first, first + 10)]
+    >>> rows = [{"1": who, "2": n, "3": n % len(who)} for who, n in asked]
+    >>> proposed_places(pa.Table.from_pylist(rows))
+    {'item': '2', 'worker': '1', 'label': '3'}
+    """
+    names = [name for name in table.column_names if not _tells_time(table[name])]
+    rows: list[dict[str, Any]] = (table := table.select(names).slice(0, FIRST_ROWS)).to_pylist()
+    workers = [name for name in names if could_hold("worker", rows, name, {}) and len(pc.unique(table[name])) > 1]
+    found = [one for worker in workers if (one := _beside(table, worker, {})) is not None]
+    numbers = [name for name in names if are_numbers(map(str, table[name].to_pylist()))]
+    # Of a name and a number, the name is the worker's and the number a rating.
+    found = [one for one in found if one[0] not in numbers or all(name in numbers for name in one[2])]
+    if len(found) != 1 or len(found[0][1]) != 1 or len(found[0][2]) != 1:
+        return None
+    worker, (item,), (label,) = found[0]
+    return {"item": item, "worker": worker, "label": label}
+
+
+def _tells_time(column: pa.ChunkedArray) -> bool:
+    times = find_times(column)
+    return times is not None and bool((times.seconds > EARLIEST_TIME).all())
 
 
 def _option(role: str, name: str) -> str:

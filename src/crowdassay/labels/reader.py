@@ -17,10 +17,11 @@ from crowdassay.labels.cells import ArrowColumn, blank, float_text
 from crowdassay.labels.columns import check_given, maybe_workers
 from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
-from crowdassay.labels.formats.foreign import refuse_other
+from crowdassay.labels.formats.foreign import is_of_limesurvey, refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
+from crowdassay.labels.headless import cells_again, numbered
 from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
@@ -36,6 +37,7 @@ LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read 
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
 MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
 WORKER_BY_FILE = "file name"  # what the worker's column is called where every worker has a file
+EMPTY_LISTED = 5  # columns without any value
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold")
 
@@ -43,8 +45,9 @@ TOOLS_ONLY = ("question", "predictions", "use_gold")
 def read_rows(given: Sequence[str | Path], options: ReadOptions) -> tuple[str, Import, str, list[Path]]:
     """Read files, folders and patterns as one table or export; return its format, rows, what to call it, and the files."""
     name = check_format(options.format)
+    named = any(options.columns[role] is not None for role in ITEM_WORKER_LABEL) and not options.worker_columns
     if name is None and (options.worker_columns or options.no_header):
-        name = "wide"
+        name = PLAIN_FORMAT if named else "wide"
     with ExitStack() as stack:
         probes, notes, paths, bad = _probes(given, options, name, stack)
         source = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
@@ -56,6 +59,7 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> tuple[str, I
             rows = replace(_read_plain(probes, options, source), table=partial(read_whole, given, options))
         else:
             rows = _read_export(name, probes, options, source)
+            notes += [note for file in probes for note in file.notes]
         for file in probes:
             file.check_unchanged()
     if bad:
@@ -176,6 +180,8 @@ def _probes(
                     text, lines = stack.enter_context(good_lines(text))
                     bad += lines
             probes += _probe_file(text, name)
+    if options.no_header and name == PLAIN_FORMAT:
+        probes = list(map(numbered, probes))
     return probes, notes, paths, bad
 
 
@@ -312,13 +318,15 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
         return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
     from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
 
-    ways = {"wide": "worker" not in found, "nltk": not found, "forms": "item" not in found}
+    survey = is_of_limesurvey(file)  # whose id is a person's
+    ways = {"wide": "worker" not in found and not survey, "nltk": not found, "forms": "item" not in found or survey}
     said = [
         *winners_said(table.column_names),
         *_empty_said(table, named="label" in found),
         *(_items_said(table) if error.missing == ("item",) else []),
     ]
-    other = options.worker_from_filename or (error.missing == ("item",) and said)
+    headless = error.found_nothing and bool(cells_again(file))
+    other = headless or options.worker_from_filename or (error.missing == ("item",) and said)
     if not other and (proposed := proposed_columns(table, error.missing, {})) is not None:
         return " ".join([*said, f"{proposed[0].upper()}{proposed[1:]}."])
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
@@ -326,13 +334,16 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     for name, may in ways.items():
         try:
             way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else None
-        except ColumnError as other:
-            said.append(other.message)
+        except ColumnError as reason:
+            said += [] if headless else [reason.message]
             continue
+        if headless and name != "nltk":  # which take the first row for names
+            way = "if every column is a worker's, say --no-header alone" if way is not None and name == "wide" else None
         tried += [] if way is None else [way]
-    if not tried and "worker" not in found and not options.worker_from_filename and (who := proposed_worker(table)) is not None:
+    asked = "worker" not in found and not options.worker_from_filename
+    if asked and not (tried or headless) and (who := proposed_worker(table)) is not None:
         tried.append(who)
-    if not options.worker_from_filename and "worker" not in found and _named_after_worker(file, labelled="label" in found):
+    if asked and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
     tried.append("if an annotation tool wrote it, name the tool with --from")
@@ -360,7 +371,7 @@ def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
     empty = [name for name in table.column_names if _is_empty(table[name])]
     meant = ROLES["label"].best(empty) if named else empty
     return (
-        [f"In every row {listed(meant)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
+        [f"In every row {listed(meant, EMPTY_LISTED)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
         if meant
         else []
     )

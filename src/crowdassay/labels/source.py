@@ -24,6 +24,7 @@ from crowdassay.labels.columns import find_columns, join_parts, several_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.doubts import Sample
+from crowdassay.labels.headless import cells_again, refuse_first_row, said_of
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
@@ -68,7 +69,7 @@ class Source:
     @property
     def notes(self) -> list[str]:
         """What there is to know of how the file was read; all of it only once it was."""
-        dialect, notes = self.probe.dialect, []
+        dialect, notes = self.probe.dialect, self.probe.notes
         if dialect is not None and not dialect.quoted:
             notes.append(f"{self.probe.shown} holds quotes that enclose no cells; they were taken as they stand.")
         if self.lenient is not None and self.lenient.names and self.lenient.windows:
@@ -90,13 +91,29 @@ class Source:
 def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
     """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet."""
     if (dialect := probe.dialect) is not None:
-        columns = find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
+        columns = _find_in_table(probe, dialect, roles, given)
         names = frozenset(columns) - {"text", "maybe worker"}  # a text is only shown, and who may have compared only noted
         source = _delimited(probe, dialect, columns, Lenient(len(probe.header) - 1, names))
     else:
         source = _parquet(probe, roles, given) if probe.kind == "parquet" else _json(probe, roles, given)
     several = several_parts(source.columns)
     return _with_joined_parts(source, several) if several else source
+
+
+def _find_in_table(
+    probe: Probe, dialect: Dialect, roles: Sequence[RoleLike], given: Mapping[str, str | None]
+) -> dict[str, str]:
+    """Return columns as `find_columns` does; where a first row looks like labels, none of its cells is taken for a name."""
+    names = {role_of(role).name for role in roles}
+    if {"item", "label"} <= names:
+        refuse_first_row(probe, given)
+    try:
+        return find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
+    except ColumnError as error:
+        if {"item", "label"} <= set(error.missing) and error.found_nothing and (again := cells_again(probe)):
+            said = said_of(probe, again, error.missing)
+            raise ColumnError(said, missing=error.missing, found_nothing=True) from None
+        raise
 
 
 def _with_joined_parts(source: Source, several: Mapping[str, Sequence[str]]) -> Source:
@@ -154,7 +171,7 @@ def _delimited(probe: Probe, dialect: Dialect, columns: dict[str, str], lenient:
     types = ", ".join(f"'c{n}': 'VARCHAR'" for n in range(len(dialect.header)))
     chosen = ", ".join(f"c{position} AS {quoted(role)}" for role, position in positions.items())
     query = (
-        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header=true, delim='{dialect.separator}', "  # noqa: S608
+        f"SELECT {chosen} FROM read_csv($path, auto_detect=false, header={dialect.headed}, delim='{dialect.separator}', "  # noqa: S608
         f"quote='{quote}', escape='{quote}', columns={{{types}}}, compression='{packing}', skip={dialect.skip}, "
         "hive_partitioning=false)"
     )

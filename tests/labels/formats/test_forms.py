@@ -56,6 +56,49 @@ def test_a_survey_of_qualtrics_is_read_when_told_which_columns_are_items(tmp_pat
     assert by_date.workers.to_pylist() == ["30", "40"]
 
 
+def test_rows_that_pandas_named_may_be_items_or_persons(tmp_path):
+    """Nothing says whether rows are items or persons where their column has no name, so that the user is asked."""
+    path = write(tmp_path / "wide.csv", csv_text(["", *ASKED], SAID))
+    with pytest.raises(ColumnError, match=r"workers who answer one .* say .*wide.*; if every worker has a row, .*forms"):
+        read_labels(path)
+    assert rows_of(read_labels(path, format="forms")) == ROWS
+
+
+LIME = [
+    "id. Response ID",
+    "submitdate. Date submitted",
+    "lastpage. Last page",
+    "startlanguage. Start language",
+    "token. Mum's code",
+]
+TOLD = [
+    ["1", "2026-04-26", "5.0", "en", "s4", "clear", "well said", "short", "", "clear", "", "long", "", "dull", "", "short", ""],
+    ["2", "", "3.0", "en", "s5", "clear", "", "long", "so", "dull", "", "short", "", "clear", "", "short", ""],
+    ["3", "2026-05-02", "5.0", "en", "t1", "dull", "", "long", "", "dull", "and so", "long", "", "clear", "", "", ""],
+]
+
+
+def test_questions_of_limesurvey_that_are_numbered_are_proposed(tmp_path):
+    asked = [f"R{n}{q}" for n in (1, 2, 3) for q in ("Q1. Clear?", "Q1[comment]. Why?", "Q2. Short?", "Q2[comment]. Why?")]
+    path = write(tmp_path / "survey.csv", csv_text([*LIME, *asked], TOLD))
+    said = (
+        r"'R1Q1', 'R2Q1', 'R3Q1' stand for what was labelled, say .*forms.* \"token\. Mum's code\" .*'R\*Q1\. \*'.? "
+        r"\(or another pattern, such as 'R\*Q2\. \*'\)"
+    )
+    with pytest.raises(ColumnError, match=said):
+        read_labels(path)
+    labels = read_labels(path, format="forms", worker_column="token. Mum's code", item_column="R*Q1. *")
+    assert (labels.n_labels, labels.n_items, labels.workers.to_pylist()) == (9, 3, ["s4", "s5", "t1"])
+    # Codes alone, and questions in an array.
+    codes = [name.partition(".")[0] for name in LIME]
+    arrays = [f"Q[SQ00{n}]" for n in range(1, 7)]
+    rows = [[*row[:5], *row[5::4], *row[5::4]] for row in TOLD]
+    path.write_text(csv_text([*codes, *arrays], rows))
+    with pytest.raises(ColumnError, match=r"forms.* 'token' .*'Q\?SQ\*\]'"):
+        read_labels(path)
+    assert read_labels(path, format="forms", worker_column="token", item_column="Q?SQ*]").n_labels == 18
+
+
 MAP = {"i1": {"ann": "a", "bob": "b"}, "i2": {"ann": "b", "bob": "b", "cy": "a"}}
 TRIPLES = [(item, worker, label) for item, labels in MAP.items() for worker, label in labels.items()]
 

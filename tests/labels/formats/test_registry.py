@@ -268,3 +268,22 @@ def test_files_named_after_workers_are_heeded_or_refused(tmp_path):
     assert read_labels(path, worker_from_filename=True).workers.to_pylist() == [path.stem]
     with pytest.raises(ParameterError, match=r"wide exports says who.*leave out `worker_from_filename=True`"):
         read_labels(exports.wide(ROWS, tmp_path), format="wide", worker_from_filename=True)
+
+
+@pytest.mark.parametrize("comments", ["", "# Results on Thursday, June 29 2017\n# USER AGENT: Mozilla/5.0\n"])
+def test_results_of_ibex_are_refused_by_name(tmp_path, comments):
+    who = "86d6461549817075744adbcbb74e7bb6"
+    rows = [
+        f"1498778944,{who},Form,1,0,intro,NULL,age,18",
+        f"1498778944,{who},AcceptabilityJudgment,27,0,neut8,8,She stamped it.",
+    ]
+    rows.append(f"1498778944,{who},AcceptabilityJudgment,27,0,neut8,8,How is it?,Neutral,NULL,4700")
+    path = tmp_path / "results.txt"
+    path.write_text(comments + "".join(f"{row}\n" for row in rows))
+    with pytest.raises(
+        DataError, match=r"file of results of Ibex or PCIbex, .*; keep the rows that hold answers, .* field of a row"
+    ):
+        read_labels(path)
+    path.write_text("".join(f"{n}{rows[-1][1:]}\n" for n in range(1, 4)))  # only those, all alike
+    labels = read_labels(path, no_header=True, item_column="6", worker_column="2", label_column="9")
+    assert (labels.n_labels, labels.workers.to_pylist(), labels.class_names) == (3, [who], ("Neutral",))

@@ -31,6 +31,13 @@ SPAN_COLUMNS = tuple(
     for form in ("{}offset", "{}char", "char{}", "{}index", "{}idx", "{}position", "{}pos", "span{}", "{}")
     for first, last in (("start", "end"), ("begin", "end"))
 )
+LIMESURVEY = frozenset({"id", "lastpage", "startlanguage"})  # codes of its first columns
+IBEX_ROW = re.compile(r"\d{9,},[0-9a-f]{32},[^,]+,\d+,\d+,")  # time, hash of who answered, controller, and two numbers
+IBEX_BYTES = 1 << 14  # that hold the comments above the first rows
+IBEX = (
+    "a file of results of Ibex or PCIbex, whose rows have no header and hold different things",
+    f"keep the rows that hold answers, and write them as {PLAIN_TABLE} (the second field of a row says who answered)",
+)
 FOREIGN_TABLES = (
     (
         SURVEY_MARKS, "a survey of Qualtrics, with a row per person and a column per question",
@@ -61,10 +68,38 @@ def refuse_foreign(probe: Probe) -> None:
     if tool is None and not probe.header:
         responses = objects(mapping(probe.first).get("responses"))
         tool = QUALTRICS_JSON if responses and "responseId" in responses[0] else _unnamed(probe)
+    if tool is None and _is_of_ibex(probe.start or probe.data or b""):
+        tool = IBEX
     if tool is None and (probe.header or probe.keys):
         tool = _parts_of_texts(probe)
     if tool is not None:
         raise DataError(f"{probe.shown} is {tool[0]}; {tool[1]}.")
+
+
+def is_of_limesurvey(probe: Probe) -> bool:
+    """Return whether a table is a survey of LimeSurvey: a row for each person, a column for each question."""
+    return {code_of(name) for name in probe.header} >= LIMESURVEY
+
+
+def code_of(name: str) -> str:
+    """Return the code of a question, which LimeSurvey writes before its text.
+
+    >>> code_of("R1Q1. Is it clear?"), code_of("token")
+    ('R1Q1', 'token')
+    """
+    return name.partition(". ")[0]
+
+
+def _is_of_ibex(start: bytes) -> bool:
+    """Return whether the first rows of a text, below comments, are of Ibex or PCIbex.
+
+    >>> row = f"1498778944,{'a1' * 16},AcceptabilityJudgment,27,0,neut8,8,How?,Neutral,NULL,4700"
+    >>> _is_of_ibex(f"# Results on Thursday{chr(10)}{row}{chr(10)}{row}".encode()), _is_of_ibex(b"time,hash,controller")
+    (True, False)
+    """
+    lines = start[:IBEX_BYTES].decode("utf-8", errors="replace").splitlines()
+    rows = [line for line in lines if line.strip() and not line.startswith("#")][:2]
+    return len(rows) > 1 and all(map(IBEX_ROW.match, rows))
 
 
 def _parts_of_texts(probe: Probe) -> tuple[str, str] | None:

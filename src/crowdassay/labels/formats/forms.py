@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
-from crowdassay.labels.formats.foreign import SURVEY_MARKS
+from crowdassay.labels.formats.foreign import SURVEY_MARKS, code_of, is_of_limesurvey
 from crowdassay.labels.formats.not_workers import is_nothing
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.stems import as_pattern, family_of
@@ -16,12 +17,13 @@ from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
 from crowdassay.labels.formats.wide_columns import linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import listed, number_of
+from crowdassay.labels.values import listed, number_of, shown_file
 from crowdassay.read_options import ReadOptions
 
 PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
 LEAST_ROWS, LEAST_QUESTIONS = 4, 3  # rows with their header, and columns, from which on rows without names may be persons'
 ITEMS_LISTED = 3
+PERSON_CODES = ("token", "id")
 GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
 # What forms write down about a person that is no answer.
 ABOUT_PERSON = frozenset({
@@ -37,6 +39,8 @@ def recognise(probe: Probe) -> bool:
         return False
     if any(mark.fits(probe) for mark in SURVEY_MARKS):  # which asks all sorts of things: only the user knows what is an item
         return False
+    if (person := _person(probe.header)) is not None and not probe.header[person]:
+        return False  # rows that pandas or R named are items' as well as persons'
     groups = _answers(probe, unnamed=probe.header[:1] == [GOOGLE_FIRST])
     return len(groups) == 1 and _are_alike(groups[0])
 
@@ -45,11 +49,15 @@ def proposal(probe: Probe) -> str | None:
     """Return in which case which option reads a file with a row for each person and several columns answered alike."""
     if probe.kind != "delimited":
         return None
+    if is_of_limesurvey(probe) and (said := _proposal_of_codes(probe)) is not None:
+        return said
     person = _person(probe.header)
     if person is None:
         return _proposal_of_nobody(probe)
     case = "if every worker has a row, and every item a column, say --from forms"
-    return case if probe.header[person] and any(map(_are_alike, _answers(probe))) else None
+    groups = _answers(probe)
+    named = probe.header[person] or len(groups) == 1  # rows that pandas or R named may be items as well
+    return case if named and any(map(_are_alike, groups)) else None
 
 
 def _proposal_of_nobody(probe: Probe) -> str | None:
@@ -68,6 +76,51 @@ def _proposal_of_nobody(probe: Probe) -> str | None:
     way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms --item-column '{way}'"
     return said if "*" in way and "'" not in way else None
+
+
+def _proposal_of_codes(probe: Probe) -> str | None:
+    """Propose questions of LimeSurvey that differ in one number and are answered in the same words, and who answered."""
+    header, *body = cells_of(probe, limit=ROWS_SAMPLED)
+    columns = [
+        [cell.strip() for cell in column] for column in zip(*(row for row in body if len(row) == len(header)), strict=True)
+    ]
+    codes = [code_of(name) for name in probe.header]
+    ways = dict.fromkeys(way for n, code in enumerate(codes) if columns for way in _numbered_ways(code, probe.header[n]))
+    sets = {way: [n for n, name in enumerate(probe.header) if fnmatchcase(name, way)] for way in ways}
+    alike = {way: group for way, group in sets.items() if _answer_one([columns[n] for n in group])}
+    people = [n for code in PERSON_CODES for n in range(len(columns)) if codes[n] == code and _are_names(columns[n])]
+    if not alike or not people:
+        return None
+    (way, group), *others = alike.items()
+    more = f" (or another pattern, such as {listed(other for other, _ in others[:ITEMS_LISTED])})" if others else ""
+    who, items = probe.header[people[0]], listed([codes[n] for n in group], ITEMS_LISTED)
+    said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms"
+    return f"{said} --worker-column {in_quotes(who)} --item-column {in_quotes(way)}{more}"
+
+
+def _numbered_ways(code: str, name: str) -> list[str]:
+    """Return the patterns of questions whose codes differ from one in a number; brackets, which mean more, are any sign.
+
+    >>> _numbered_ways("R1Q12", "R1Q12. Is it clear?"), _numbered_ways("Q[SQ001]", "Q[SQ001]")
+    (['R*Q12. *', 'R1Q*. *'], ['Q?SQ*]'])
+    """
+    parts, end = re.split(r"(\d+)", code.replace("[", "?")), ". *" if name != code else ""
+    return ["".join([*parts[:n], "*", *parts[n + 1 :]]) + end for n in range(1, len(parts), 2)]
+
+
+def _answer_one(columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether several columns, or most of them, are answered in the same words."""
+    most = max(map(len, _alike(columns)), default=0)
+    return len(columns) >= LEAST_QUESTIONS and _are_alike(columns) and 2 * most > len(columns)
+
+
+def _are_names(column: Sequence[str]) -> bool:
+    return all(column) and len(set(column)) == len(column)
+
+
+def in_quotes(text: str) -> str:
+    """Return a text in quotes for a command line: double ones around an apostrophe."""
+    return f'"{text}"' if "'" in text else shown_file(text)
 
 
 def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:

@@ -213,7 +213,9 @@ def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, so
 
 def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
     rows, source = cells_of(probe), probe.shown
-    first, width = [cell.strip() for cell in rows[0]], max(len(row) for row in rows)
+    first = [cell.strip() for cell in rows[0]]
+    rows = [row if "".join(row[len(first) :]).strip() else row[: len(first)] for row in rows]  # separators may end every row
+    width = max(len(row) for row in rows)
     numbers = [str(n) for n in range(width)]
     named = bool(wanted.worker_columns or wanted.item_column)
     if first == numbers and not (named or wanted.no_header or probe.kind == "records"):
@@ -226,7 +228,7 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
     numeric = numbers_or_gaps and first[0] != "" and not all(map(is_nothing, first))
     headed = not wanted.no_header and (named or not (numeric or _is_headless(rows)))
     header, body = (first, rows[1:]) if headed else (numbers, rows)
-    for number, row in enumerate(body, 1 + headed):
+    for number, row in enumerate(rows, 1):
         if len(row) != width and "".join(row).strip():
             raise DataError(f"Row {number} of {source} has {counted(len(row), 'value')}, not {width}.")
     body = [row for row in body if len(row) == width]
@@ -296,9 +298,12 @@ def cells_of(probe: Probe, limit: int | None = None) -> list[list[str]]:
     if probe.dialect is None or len(probe.header) < 2:
         return [line.split() for line in text.splitlines() if line.strip()]
     try:
-        return [row for row in probe.dialect.reader(io.StringIO(text, newline="")) if row]
+        rows = [row for row in probe.dialect.reader(io.StringIO(text, newline="")) if row]
     except csv.Error:
         raise DataError(f"{probe.shown} is not a table of separated values; export it again.") from None
+    if rows and len(rows[0]) + 1 == len(probe.header):
+        rows[0] = ["", *rows[0]]  # the names of rows, for which a header by R has none
+    return rows
 
 
 def _cells_of_records(probe: Probe) -> list[list[str]]:

@@ -1,0 +1,103 @@
+"""Tables without a header: whether the first row looks like labels, and what to say then."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import pyarrow as pa
+
+from crowdassay.errors import ColumnError, ParameterError
+from crowdassay.labels.columns import split_names
+from crowdassay.labels.contents import is_id
+from crowdassay.labels.delimited import first_rows
+from crowdassay.labels.extras import find_times
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES
+from crowdassay.labels.values import number_of, shown
+from crowdassay.text import joined
+
+CELLS_SHOWN = 2  # of a first row, that come again below
+LEAST_AGAIN = 2  # columns in which the first row's cell comes again, and rows in which any does
+
+
+def numbered(probe: Probe) -> Probe:
+    """Return a table without a header, whose columns are called by their number, from 1."""
+    if probe.dialect is None:
+        raise ParameterError(f"--no-header goes with rows of cells, as in CSV, and {probe.shown} names its columns.")
+    dialect = probe.dialect.numbered()
+    return replace(probe, dialect=dialect, header=dialect.header)
+
+
+def cells_again(probe: Probe) -> list[str]:
+    """Return the cells of the first row that come again below, column by column; none where the row may well be a header.
+
+    Names of columns hardly ever come again. They do where a file was put together of several, headers included, where workers
+    are called 1, 2 and 3 as the classes are, and where a column says its own name for yes.
+    """
+    if probe.dialect is None or not probe.dialect.headed:
+        return []
+    table = [list(row.values()) for row in first_rows(probe.start or probe.data or b"", probe.dialect.numbered())]
+    cells = [[cell.strip() for cell in row] for row in table]
+    first, *below = [row for row in cells if any(row)] or [[]]
+    if any(probe.header) and first[1:] != probe.header[1:]:
+        return []  # the header is shorter than the rows
+    rows = [row for row in below if row != first]
+    columns = list(zip(*rows, strict=True)) if rows else []
+    again = [n for n, column in enumerate(columns) if first[n] and first[n] in column]
+    often = sum(any(row[n] == first[n] for n in again) for row in rows) >= LEAST_AGAIN
+    return [] if len(again) < LEAST_AGAIN or not often or _may_be_header(first, again, columns) else [first[n] for n in again]
+
+
+def _may_be_header(first: Sequence[str], again: Sequence[int], columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row may name columns though some of its cells come ``again`` below."""
+    texts = [first[n] for n in again if number_of(first[n]) is None]
+    numbers = [cell for cell in first if cell and _is_figure(cell)]
+    names = [cell for n, cell in enumerate(first) if n not in again and cell and cell not in numbers]
+    if any(is_id(name) or any(role.is_named(name) for role in ROLES.values()) for name in names):
+        return True
+    unnamed = any(not cell and all(column) for cell, column in zip(first, columns, strict=True))
+    varied = any(set(columns[n]) - {first[n], ""} for n in again)
+    if unnamed or not varied or 2 * len(names) > len(first) or _are_called_like_classes(first, again, columns):
+        return True
+    if len(numbers) == len(first):  # 1, 2, 3 are names, 0, 1, 1 are none
+        values = [number_of(cell) or 0.0 for cell in first]
+        return all(one < other for one, other in pairwise(values))
+    return not texts or (len(texts) == 1 and not numbers)
+
+
+def _are_called_like_classes(first: Sequence[str], again: Sequence[int], columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether columns have different names, and each holds another's: workers A, B and C who choose A, B or C."""
+    names = set(filter(None, first))
+    return len({first[n] for n in again}) == len(again) and all((set(columns[n]) - {first[n]}) & names for n in again)
+
+
+def _is_figure(cell: str) -> bool:
+    return number_of(cell) is not None or find_times(pa.array([cell])) is not None
+
+
+def refuse_first_row(probe: Probe, given: Mapping[str, str | None]) -> None:
+    """Raise `ColumnError` where columns of labels were named by the cells of a first row that looks like labels itself."""
+    named = [one for role in ITEM_WORKER_LABEL if (name := given.get(role)) for one in split_names(name, probe.header)]
+    if not named or not set(named) & set(again := cells_again(probe)):
+        return
+    if 2 * sum(name in again or _is_figure(name) for name in named) > len(named):
+        said = said_of(probe, again, [role for role in ITEM_WORKER_LABEL if given.get(role)])
+        raise ColumnError(f"{said} If these are names, rename them.")
+
+
+def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
+    """Return what to say of a first row whose cells come ``again``, for whoever needs columns of some roles."""
+    from crowdassay.labels.proposals import proposed_places  # noqa: PLC0415 - seldom needed
+    from crowdassay.labels.telling import whole_table  # noqa: PLC0415 - it stands on this
+
+    asked = [role for role in ITEM_WORKER_LABEL if role in roles]
+    places = proposed_places(whole_table([numbered(probe)])) if len(asked) == len(ITEM_WORKER_LABEL) else None
+    ways = " ".join(f"{ROLES[role].option} '{'N' if places is None else places[role]}'" for role in asked)
+    cells = sorted(dict.fromkeys(again), key=lambda cell: number_of(cell) is not None)[:CELLS_SHOWN]  # words say more
+    recur = f"{joined([shown(cell) for cell in cells])} {'come' if len(cells) > 1 else 'comes'} again below"
+    return (
+        f"The first row of {probe.shown} looks like labels, not like names of columns: {recur}. If there is no header, say "
+        f"--no-header and name columns by their number, from 1, {'such as' if places else 'as in'} {ways}."
+    )
