@@ -564,6 +564,34 @@ def test_people_a_and_b_beside_what_was_decided_are_no_sides(tmp_path):
         read_files([path], ReadOptions())
 
 
+@pytest.mark.parametrize("beside", [{"model": "gpt"}, {"user": "author"}, {}])
+def test_numbered_workers_inside_objects_come_before_a_model_that_was_rated(tmp_path, beside):
+    path = tmp_path / "likert.json"
+    said = {"annotator_1": 2, "annotator_2": 3}
+    rows = [
+        {
+            "id": n,
+            **beside,
+            "kind": "ab"[n % 2],
+            "said": {w: {"clear": n % k, "meaning kept": n % (k + 1)} for w, k in said.items()},
+        }
+        for n in range(12)
+    ]
+    path.write_text(json.dumps(rows))
+    with pytest.raises(ColumnError) as refused:
+        read_files([path], ReadOptions())
+    assert refused.value.message == (
+        "No column of 'likert.json' holds every label, but some may hold those of one worker each. If "
+        "'said.annotator_1.clear', 'said.annotator_2.clear' are workers who answer one question, say --worker-columns "
+        "'said.annotator_*.clear'; if 'said.annotator_1.meaning kept', 'said.annotator_2.meaning kept' are, say "
+        "--worker-columns 'said.annotator_*.meaning kept'."
+    )
+    assert read_files([path], ReadOptions.of({"worker_columns": "said.annotator_*.meaning kept"})).n_labels == 24
+    with pytest.raises(ColumnError, match="some may hold those of one worker each"):
+        read_files([path], ReadOptions(item_column="id"))
+    assert read_files([path], ReadOptions(worker_column="kind", label_column="said.annotator_1.clear")).n_labels == 12
+
+
 RATINGS = [
     {
         "id": n,

@@ -77,6 +77,7 @@ def test_wide_tables_and_frames_heed_options_too(tmp_path):
         ["['x']", "['y']"],
         ["a,", ",b", "a", "b"],
         ["[[A]]", "[[B]]"],
+        ['[{"tone": "warm"}]', '[{"tone": "cold"}]'],
     ],
 )
 def test_what_may_be_one_choice_is_left_alone(texts):
@@ -94,3 +95,11 @@ def test_an_empty_list_is_no_answer(tmp_path):
     assert (labels.n_labels, labels.report.dropped) == (3, {"no answer": 1})
     assert choices_of(["[]"]) == {"[]": []}
     assert isinstance(labels.classes, pa.Array)
+
+
+@pytest.mark.parametrize(
+    "cell", ['[{"start": 3, "end": 9, "label": "PER"}]', "[[0, 5, 'PER']]", "[{'answer': 'a'}, {'answer': 'b'}]"]
+)
+def test_spans_and_objects_in_a_cell_are_no_classes(cell):
+    with pytest.raises(DataError, match=r"Some labels are lists of spans or other objects, such as .*, not classes"):
+        refuse_sets(["[]", "x", cell])

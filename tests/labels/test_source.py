@@ -8,8 +8,10 @@ import pytest
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError
 from crowdassay.labels import source as source_module
+from crowdassay.labels.files import read_labels
 from crowdassay.labels.probe import probe
 from crowdassay.labels.source import open_columns, open_source
+from support.exports import rows_of
 
 ROLES = ("item", "label")
 
@@ -219,3 +221,21 @@ def test_json_that_is_nested_too_deeply_is_one_sentence(tmp_path):
     path.write_text(f'{{"item": "a", "worker": "w", "o": 1, "kind": "x"}}\n{{"item": "b", "worker": "w", "o": {deep}}}\n')
     with pytest.raises(DataError, match=r"Line 2 of 'a.jsonl' is not valid JSON \(lists or objects are nested too deeply\)"):
         open_source(probe(path), ("item", "worker", "label"), {})
+
+
+@pytest.mark.parametrize("more", [{}, {"tags": ["u", "v"]}])
+def test_records_by_name_are_a_table_as_a_list_of_them_is(tmp_path, more):
+    rows = [{"item": f"i{n // 2}", "worker": "ab"[n % 2], "label": "xy"[n % 3 % 2], **more} for n in range(8)]
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps({f"judgement{n}": row for n, row in enumerate(rows)}))
+    assert rows_of(read_labels(path)) == sorted(tuple(row.values())[:3] for row in rows)
+
+
+def test_the_name_of_a_record_is_a_column_where_nothing_else_is_called_like_an_item(tmp_path):
+    rows = {f"k{n}": {"text": "t", "judge": "ab"[n % 2], "verdict": "xy"[n % 3 % 2], "why": []} for n in range(6)}
+    path = tmp_path / "named.json"
+    path.write_text(json.dumps(rows))
+    assert read_labels(path, item_column="key").items.to_pylist() == list(rows)
+    path.write_text(json.dumps({name: {"text_id": 1, **row} for name, row in rows.items()}))
+    with pytest.raises(ColumnError, match="There is no column 'key'"):
+        read_labels(path, item_column="key")

@@ -6,15 +6,18 @@ A cell may hold a list (``['a', 'b']``), names in brackets (``[A] [B]``), or nam
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 
 from crowdassay.errors import DataError
 from crowdassay.labels.values import are_numbers, shown
 
 JOINED = "|"  # between the choices of a set that is one class, in the order of the alphabet
 SEPARATORS_OF_CHOICES = (JOINED, ";", ",")
+LIST_OF_LISTS = re.compile(r"\s*\[\s*[\[{]")
 BRACKETED = re.compile(r"\[[^\[\]]+\](?:[\s,;|]*\[[^\[\]]+\])*")
 
 
@@ -40,12 +43,33 @@ def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
 def refuse_sets(texts: Collection[str]) -> None:
     """Refuse labels that certainly name several choices: the same ones in another order would be a class of its own."""
     marked = [text for text in texts if any(mark in text for mark in ("[", *SEPARATORS_OF_CHOICES))]
+    if (spans := next(filter(_holds_parts, marked), None)) is not None:
+        raise DataError(
+            f"Some labels are lists of spans or other objects, such as {shown(spans)}, not classes; choose another column, or "
+            "give a table with one class per judgement: item, worker, label."
+        )
     example = _certain_set(marked, {text.strip() for text in texts}) if marked else None
     if example is not None:
         raise DataError(
             f"Some labels name several choices, such as {shown(example)}; --options set takes the set as a class, in whatever "
             "order, --options each asks yes or no of each option, and --classes with all classes keeps labels as they are."
         )
+
+
+def _holds_parts(text: str) -> bool:
+    """Return whether a text is a list of objects or lists, as spans of a text are written; one with a single value is a choice.
+
+    >>> [_holds_parts(text) for text in ('[{"start": 3, "end": 9}]', "[[0, 5, 'PER']]", "[{'tone': 'warm'}]", "[{x} or {y}]")]
+    [True, True, False, False]
+    """
+    if not LIST_OF_LISTS.match(text):
+        return False
+    for read in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            values = read(text.strip())
+            parts = isinstance(values, list) and all(isinstance(value, list | dict) for value in values)
+            return parts and sum(map(len, values)) > 1
+    return False
 
 
 def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -104,6 +105,25 @@ def rows_of_frame(value: object) -> Iterator[Any]:
             yield dict(zip(value, row, strict=True))
         return
     yield value
+
+
+def records_by_name(value: object) -> list[tuple[str, dict[str, Any]]]:
+    """Return name and record where an object holds several with much the same keys, as a list would; nothing of any other.
+
+    >>> records_by_name({"a": {"id": 1, "votes": [2, 3]}, "b": {"id": 2, "votes": [3]}})
+    [('a', {'id': 1, 'votes': [2, 3]}), ('b', {'id': 2, 'votes': [3]})]
+    >>> records_by_name({"settings": {"lang": "en"}, "item": {"id": 1}}), records_by_name({"votes": {"0": [2], "1": [3]}})
+    ([], [])
+    """
+    if not isinstance(value, dict):
+        return []
+    records = list(value.values())
+    if len(records) < 2 or not all(isinstance(record, dict) and record for record in records):
+        return []
+    counts = Counter(key for record in records for key in record)
+    usual = {key for key, count in counts.items() if 2 * count > len(records)}
+    alike = all(2 * len(usual & record.keys()) > max(len(usual), len(record)) for record in records)
+    return list(zip(value, records, strict=True)) if alike and not all(map(str.isdigit, usual)) else []
 
 
 def flat(record: dict[str, Any], depth: int = 4) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from crowdassay.errors import DataError
 from crowdassay.labels.delimited import SAMPLE_BYTES, Dialect, sniff
-from crowdassay.labels.jsontext import EXACT_DECODER, explain, first_value, json_values
+from crowdassay.labels.jsontext import EXACT_DECODER, explain, first_value, json_values, records_by_name
 from crowdassay.labels.raw import (
     ARRAY,
     BYTES_AT_A_TIME,
@@ -44,9 +44,11 @@ from crowdassay.labels.raw import (
     parquet_file,
     refuse_bad_bytes,
 )
+from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import counted, mapping, shown_file
 
 ARCHIVES = frozenset({"zip", "folder"})
+OUTER_KEY = "key"  # what tells records in an object that holds them by name
 MAX_MEMBERS = 10_000  # in a zip
 MAX_FILES = 1_000_000  # in a folder: a worker-response folder has one file per object
 LARGEST_ARCHIVE = 1 << 30  # unpacked, in a zip
@@ -161,13 +163,20 @@ class Probe:
                     yield self.path.name, value
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of a plain table; a file that is one object with a single list of objects is that list."""
+        """Yield the records of a plain table; a file that is one object with a single list of objects is that list.
+
+        Where it holds records by name, as a list would, the name is told where nothing else is called like an item.
+        """
         records = self.records()
         start = list(islice(records, 2))
         if len(start) == 1 and self.kind == "records" and self.suffix not in LINES:
             lists = [value for value in start[0].values() if isinstance(value, list) and any(map(mapping, value))]
             if len(lists) == 1 and all(isinstance(value, dict) for value in lists[0]):
                 start = lists[0]
+            if named := records_by_name(start[0] if start else None):
+                start = [record for _, record in named]
+                if not any(ROLES["item"].is_named(key) or plain_name(key).endswith("id") for record in start for key in record):
+                    start = [{OUTER_KEY: name, **record} for name, record in named]
         yield from start
         yield from records
 

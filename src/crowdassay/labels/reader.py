@@ -289,8 +289,13 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     try:
         source = open_source(file, roles, options.columns)
     except ColumnError as error:
-        if not error.missing and not any(options.columns.values()) and (way := _other_workers(file)) is not None:
-            raise ColumnError(f"{error.message} {way[0].upper()}{way[1:]}.") from None
+        rated = error.missing == ("label",) and not any(map(ROLES["worker"].is_named, file.header))  # as a model may be
+        unlabelled = ("label" in error.missing if file.kind == "records" else rated) and not options.columns["worker"]
+        if (unlabelled or not (error.missing or any(options.columns.values()))) and (way := _other_workers(file, unlabelled)):
+            # What one of the workers said is no label column, so that none is offered.
+            alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."
+            said = alone if unlabelled else error.message
+            raise ColumnError(f"{said} {way[0].upper()}{way[1:]}.") from None
         if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
         table = whole_table([file]).slice(0, FIRST_ROWS)
@@ -316,10 +321,15 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
         return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
+    from crowdassay.labels.formats.unnamed import lists_by_class, said_of_lists  # noqa: PLC0415 - seldom needed
     from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
 
     survey = is_of_limesurvey(file)  # whose id is a person's
-    ways = {"wide": "worker" not in found and not survey, "nltk": not found, "forms": "item" not in found or survey}
+    ways = {
+        "wide": "worker" not in found and not survey and not lists_by_class(mapping(file.first)),
+        "nltk": not found,
+        "forms": "item" not in found or survey,
+    }
     said = [
         *winners_said(table.column_names),
         *_empty_said(table, named="label" in found),
@@ -343,6 +353,8 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     asked = "worker" not in found and not options.worker_from_filename
     if asked and not (tried or headless) and (who := proposed_worker(table)) is not None:
         tried.append(who)
+    if asked and not (tried or headless) and (lists := said_of_lists(table.to_pylist())) is not None:
+        raise ColumnError(f"In {file.shown} {'; '.join(lists)}.")
     if asked and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
@@ -351,19 +363,20 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     return " ".join([*said, f"{advice[0].upper()}{advice[1:]}."])
 
 
-def _other_workers(file: Probe) -> str | None:
+def _other_workers(file: Probe, numbered: bool) -> str | None:
     """Return the option for a table that names workers in its columns though labels may be anywhere; None for others.
 
-    That is where each of several judges has an object of the same answers, or where columns end in numbered workers.
+    That is where each of several judges has an object of the same answers, or where columns end in numbered workers or are
+    inside their objects. Only these are sought if ``numbered``.
     """
     nested = file.kind == "records" and any(isinstance(cell, dict) for cell in mapping(file.first).values())
     if not nested and file.kind != "delimited":
         return None
     try:
-        way = EXPORT_FORMATS["wide"].load("proposal" if nested else "proposal_numbered")(file)
+        way = EXPORT_FORMATS["wide"].load("proposal" if nested and not numbered else "proposal_numbered")(file)
     except CrowdassayError:
         return None
-    return str(way) if way is not None and ("*." in way or not nested) else None
+    return str(way) if way is not None and ("*." in way or numbered or not nested) else None
 
 
 def _empty_said(table: pa.Table, *, named: bool) -> list[str]:

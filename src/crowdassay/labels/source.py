@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +28,7 @@ from crowdassay.labels.headless import cells_again, refuse_first_row, said_of
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
-from crowdassay.labels.roles import Role, RoleLike, role_of
+from crowdassay.labels.roles import NUMBERED_WORKER, Role, RoleLike, role_of
 from crowdassay.labels.values import counted, listed, mapping, shown, text_of
 from crowdassay.read_options import AS_IT_IS, Opening
 
@@ -274,7 +274,7 @@ def _find_columns(
     sample: Sample,
 ) -> dict[str, str]:
     """Return columns as `find_columns` does, values inside objects among them; which of these are labels is never guessed."""
-    columns = find_columns(_with_inner(names, rows), roles, given, sample)
+    columns = find_columns(_with_inner(names, rows, frozenset(filter(None, given.values()))), roles, given, sample)
     if (label := columns.get("label")) is not None and label not in names and not given.get("label"):
         raise ColumnError(
             f"Of the values inside objects, {shown(label)} could be the label; say --label-column {label} if it is."
@@ -282,11 +282,24 @@ def _find_columns(
     return columns
 
 
-def _with_inner(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of columns, and those of values inside objects, in which rows are `flat`."""
+def _with_inner(names: Sequence[str], rows: Sequence[Mapping[str, Any]], given: Collection[str] = ()) -> list[str]:
+    """Return the names of columns, and those of values inside objects, in which rows are `flat`.
+
+    What one of several numbered workers said is no column of all labels, unless it is among the ``given``.
+
+    >>> _with_inner(["id", "said"], [{"id": 1, "said.rater1.tone": 2, "said.rater2.tone": 3, "said.at": "noon"}])
+    ['id', 'said', 'said.at']
+    """
     own = set(names)
     inner = dict.fromkeys(name for row in rows for name in row if name not in own)
-    return [*names, *islice(inner, MOST_INNER)]
+    numbered = {name: stem for name in inner if (stem := _without_worker(name)) != name and name not in given}
+    stems = Counter(numbered.values())
+    return [*names, *islice((name for name in inner if stems[numbered.get(name, "")] < 2), MOST_INNER)]
+
+
+def _without_worker(name: str) -> str:
+    """Return the path to a value without the numbered worker on it."""
+    return ".".join("*" if NUMBERED_WORKER.fullmatch(part) else part for part in name.split("."))
 
 
 def _one_value(value: object, name: str, role: str, option: str | None, row: int, probe: Probe) -> str | None:

@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from crowdassay.errors import ColumnError, ParameterError
+from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.files import read_labels
 from support.exports import csv_text, rows_of, write
 
@@ -46,3 +48,65 @@ def test_workers_alone_are_columns_of_labels(tmp_path):
         csv_text(["id", "annotator1", "annotator2", "label"], [("1", "x", "y", "x"), ("2", "y", "y", "y")]),
     )
     assert read_labels(path, worker_columns=["annotator1", "annotator2"]).report.format == "wide"
+
+
+PEOPLE = ("ann.b", "bob", "cat", "dan")
+OF_PERSONS = ["verse_id", *(f"annotator_{k}_{end}" for end in ("user_name", "age", "is_rude", "kind", "why") for k in (1, 2))]
+
+
+def of_persons(n):
+    who = [PEOPLE[n % 4], PEOPLE[(n + 1 + n % 3) % 4]]
+    ages = [str(20 + len(name) + ord(name[0])) for name in who]
+    return (f"v{n}", *who, *ages, "YN"[n % 2], "YN"[n % 3 % 2], "ab"[n // 2 % 2], "ab"[n // 3 % 2], f"since {n}", f"as {n}")
+
+
+def test_columns_of_one_numbered_worker_hold_the_name_and_the_answers(tmp_path):
+    path = write(tmp_path / "verses.csv", csv_text(OF_PERSONS, [of_persons(n) for n in range(12)]))
+    with pytest.raises(ParameterError, match=r"several questions \('is_rude', 'kind'\); choose one"):  # neither ages nor texts
+        read_labels(path)
+    labels = read_labels(path, question="is_rude")
+    assert (labels.report.format, labels.report.columns["item"]) == ("pairs", "verse_id")
+    assert rows_of(labels)[:2] == [("v0", "ann.b", "Y"), ("v0", "bob", "Y")]
+    assert set(labels.workers.to_pylist()) == set(PEOPLE)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["t{n}", "t{n}"],  # of texts, which never come again
+        ["{a}", "{b}"],  # of classes, on which workers agree
+    ],
+)
+def test_endings_that_name_nobody_are_no_pairs(tmp_path, names):
+    rows = [
+        (f"v{n}", *(name.format(n=f"{n}.{k}", a=n % 2, b=n % 3) for k, name in enumerate(names)), "x", "y") for n in range(9)
+    ]
+    header = ["id", "coder_1_code", "coder_2_code", "coder_1_sure", "coder_2_sure"]
+    with pytest.raises(ColumnError, match="worker"):
+        read_labels(write(tmp_path / "codes.csv", csv_text(header, rows)))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_records_hold_such_columns_as_tables_do(tmp_path, inside):
+    rows = [dict(zip(OF_PERSONS, of_persons(n), strict=True)) for n in range(12)]
+    if inside:  # objects of their own
+        rows = [
+            {
+                "verse_id": row["verse_id"],
+                **{f"annotator_{k}": {end: row[f"annotator_{k}_{end}"] for end in ("user_name", "is_rude")} for k in (1, 2)},
+            }
+            for row in rows
+        ]
+    labels = read_labels(write(tmp_path / "verses.json", json.dumps(rows)), question="is_rude")
+    assert (labels.report.format, rows_of(labels)[:2]) == ("pairs", [("v0", "ann.b", "Y"), ("v0", "bob", "Y")])
+    with pytest.raises(DataError, match="has no numbered workers beside what each said"):
+        read_labels(write(tmp_path / "b.json", json.dumps([{"id": 1, "x1": 2, "x2": 3}])), format="pairs")
+
+
+def test_numbers_that_are_no_answers_are_no_questions(tmp_path):
+    header = ["match_id", "user_1_id", "user_2_id", "user_1_elo", "user_2_elo"]
+    rows = [(f"m{n}", "abcd"[n % 4], "efg"[n % 3], str(900 + 7 * n), str(1000 - 9 * n)) for n in range(12)]
+    with pytest.raises(ColumnError):
+        read_labels(write(tmp_path / "elo.csv", csv_text(header, rows)))
+    rated = [name.replace("elo", "score") for name in header]
+    assert read_labels(write(tmp_path / "score.csv", csv_text(rated, rows))).report.question == "score"

@@ -11,6 +11,7 @@ from crowdassay.errors import DataError
 from crowdassay.labels.delimited import first_rows
 from crowdassay.labels.formats.marks import Mark
 from crowdassay.labels.formats.parse import is_map, objects
+from crowdassay.labels.jsontext import records_by_name
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import kind_of, opened
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
@@ -160,11 +161,10 @@ def refuse_other(path: Path) -> None:
 def _unnamed(probe: Probe) -> tuple[str, str] | None:
     """Return what is missing where labels are there but not whose they are.
 
-    >>> _unnamed(Probe(Path(), "records", first={"id": "1", "annotator_labels": ["yes", "no"]}))[0]
-    "a file whose 'annotator_labels' list labels without saying who gave which"
     >>> _unnamed(Probe(Path(), "records", first={"worker": "ann", "votes": {"q1": "a"}}))
     """
-    if is_map(probe.first):
+    record = next(probe.rows(), {}) if records_by_name(probe.first) else mapping(probe.first)
+    if is_map(probe.first) and not all(ROLES[role].best(list(record)) for role in ITEM_WORKER_LABEL):
         from crowdassay.labels.formats.wide import proposal_matrix  # noqa: PLC0415 - seldom needed
 
         if proposal_matrix(probe) is None:
@@ -172,9 +172,9 @@ def _unnamed(probe: Probe) -> tuple[str, str] | None:
         return "an object of objects with names and labels", (
             "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"
         )
-    record = mapping(probe.first)
-    if ROLES["worker"].best(list(record)):
-        return None
+    said = _without_workers(probe) if _may_list_labels(record) else None
+    if said is not None or ROLES["worker"].best(list(record)):
+        return said
     for name, value in record.items():
         if ROLES["label"].is_named(name.removesuffix("s")) and is_map({"": value}):
             from crowdassay.labels.formats.nested import proposal_objects  # noqa: PLC0415 - seldom needed
@@ -187,3 +187,19 @@ def _unnamed(probe: Probe) -> tuple[str, str] | None:
         if several and name.lower().endswith(plurals):
             return f"a file whose {shown(name)} list labels without saying who gave which", f"give {PLAIN_TABLE}"
     return None
+
+
+def _without_workers(probe: Probe) -> tuple[str, str] | None:
+    """Return what lists of labels lack, and what to do; None where a file has none."""
+    from crowdassay.labels.formats.nested import said_of_places  # noqa: PLC0415 - seldom needed
+
+    said = said_of_places(probe)
+    return None if said is None else (f"a file whose {said[0]}", said[1])
+
+
+def _may_list_labels(record: Mapping[str, Any]) -> bool:
+    """Return whether a record holds a list of several, and no worker; a model beside it may be what was rated."""
+    worker = ROLES["worker"].best(list(record))[:1]
+    plain = [name for name, value in record.items() if not isinstance(value, list)]
+    rated = worker and plain_name(worker[0]).removesuffix("id") in ROLES["worker"].late_words and not ROLES["label"].best(plain)
+    return (rated or not worker) and any(isinstance(value, list) and len(value) > 1 for value in record.values())

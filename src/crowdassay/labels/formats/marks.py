@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
+from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import mapping
@@ -25,7 +26,7 @@ def holds_more(probe: Probe) -> bool:
 
 def is_numbered(probe: Probe) -> bool:
     """Return whether columns have numbers, as those of several workers have."""
-    return sum(any(map(str.isdigit, name)) for name in probe.header) > 1
+    return sum(any(map(str.isdigit, name)) for name in probe.header or flat(mapping(probe.first))) > 1
 
 
 def is_unnamed(probe: Probe) -> bool:

@@ -7,45 +7,102 @@ Worker2, Answer2.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
+import pyarrow as pa
+
 from crowdassay.errors import ColumnError, DataError
+from crowdassay.labels.cells import join_cells
+from crowdassay.labels.columns import split_names
 from crowdassay.labels.contents import is_id, words_of
 from crowdassay.labels.formats.not_workers import LEAST_ROWS_SHARED
-from crowdassay.labels.formats.parse import as_list, is_filled, item_column, objects, read_table
+from crowdassay.labels.formats.parse import as_list, as_name, is_filled, item_column, objects, read_table
 from crowdassay.labels.formats.record import Annotations
+from crowdassay.labels.formats.unnamed import lists_by_class, places_in_lists, said_of_lists, workers_by_class
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of
 from crowdassay.labels.formats.wide_columns import INDEX_NAMES, NUMBERED_ROWS, are_classes
-from crowdassay.labels.probe import Probe
-from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, plain_name
-from crowdassay.labels.values import listed, mapping, shown
-from crowdassay.read_options import ReadOptions
+from crowdassay.labels.jsontext import flat
+from crowdassay.labels.probe import OUTER_KEY, Probe
+from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name
+from crowdassay.labels.values import are_numbers, listed, mapping, shown, shown_file
+from crowdassay.read_options import ReadOptions, join_names
 
-OUTER_KEY = "key"  # what tells items in an object of objects
 NAME_GAP = r"[\s_\-.]*"
+# Of which the endings of columns consist that name a numbered worker: rater_1_user_id.
+PERSON_WORDS = frozenset({"id", "name", "email", "code", "initials", "hash", "uuid", "key", "model", *ROLES["worker"].words})
 
 
 def recognise_objects(probe: Probe) -> bool:
     """Return whether the first object, or the first of an object of objects, holds judgements with their workers."""
-    return any(_where(record) is not None for _, record in _within(mapping(probe.first)))
+    first = [record for _, record in _within(mapping(probe.first))]
+    told = any(_where(record) is not None for record in first)
+    return told or (any(map(lists_by_class, first)) and bool(_all_within(probe)[1][0]))
 
 
 def read_objects(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read every judgement of every item."""
     told = wanted.format == "nested"
-    pairs = [pair for outer in probe.records() for pair in _within(outer)]
-    item = _item(pairs, wanted, probe)
-    where = next(filter(None, (_where(record, told=told) for _, record in pairs)), (OUTER_KEY,))
-    rows = Annotations(item or "row", where[0])
-    if item is None:
+    pairs, (classes, again) = _all_within(probe)
+    items = _item(pairs, wanted, probe)
+    item = join_names(items) or "row"
+    names = _names(pairs, items)
+    where = next(filter(None, (_where(record, told=told) for _, record in pairs)), None)
+    places = places_in_lists([record for _, record in pairs], probe.shown) if told and where is None else None
+    rows = Annotations(item, f"place in {places[0]}" if places else (where or (OUTER_KEY,))[0])
+    if not items:
         rows.note(f"{NUMBERED_ROWS}{_may_name(pairs)}")
-    for number, (key, record) in enumerate(pairs):
-        name = str(number) if item is None else key if item == OUTER_KEY else record.get(item)
+    if wanted.item_column is not None and (finer := _together(pairs)) and len(set(map(as_name, names))) < len(pairs):
+        rows.note(f"Some records have the same {item}; each is told apart with --item-column {shown_file(join_names(finer))}.")
+    if classes:
+        rows.columns["worker"] = f"{next(iter(classes.values()))}..."
+        more = f" {listed(again)} list some of these again and were left out." if again else ""
+        rows.note(f"Each class has a list of its workers: {listed(classes.values())}.{more}")
+    if places:
+        rows.note(f"{shown(places[0])} names nobody: the first of every list was taken for worker 1, the second for worker 2.")
+    for number, (name, (_, record)) in enumerate(zip(names, pairs, strict=True)):
         rows.add_text(name, record.get("text"))
-        for worker, answers in _judgements(record, wanted.question, told=told):
-            rows.add(name, worker, answers)
+        said = enumerate(places[1][number], 1) if places else _judgements(record, wanted.question, told=told)
+        for worker, answers in said:
+            rows.add(name, str(worker) if places else worker, answers)
     return rows
+
+
+def _all_within(probe: Probe) -> tuple[list[tuple[str | None, Mapping[str, Any]]], tuple[dict[str, str], list[str]]]:
+    """Return all that `_within` yields, and what `workers_by_class` returns: of such lists each judgement is written out."""
+    pairs = [pair for outer in probe.records() for pair in _within(outer)]
+    if any(_where(record) is not None for _, record in pairs):
+        return pairs, ({}, [])
+    classes, again = workers_by_class([record for _, record in pairs])
+    for number, (key, record) in enumerate(pairs if classes else ()):
+        said = [(who, label) for label, name in classes.items() for who in as_list(record.get(name))]
+        pairs[number] = key, {**record, "judgements": [{"worker": who, "label": label} for who, label in said]}
+    return pairs, (classes, again)
+
+
+def _names(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], items: Sequence[str]) -> list[Any]:
+    """Return the item of every object: what its keys tell together, or its number."""
+    if not items:
+        return list(map(str, range(len(pairs))))
+    cells = [[key if name == OUTER_KEY and key is not None else record.get(name) for key, record in pairs] for name in items]
+    return (
+        cells[0]
+        if len(cells) == 1
+        else join_cells([pa.array(map(as_name, column), pa.string()) for column in cells]).to_pylist()
+    )
+
+
+def said_of_places(probe: Probe) -> tuple[str, str] | None:
+    """Return what lists of labels lack in JSON, and what to do; None where there are no such lists."""
+    pairs, _ = _all_within(probe)
+    way = "--from nested"
+    try:
+        _item(pairs, ReadOptions(), probe)
+    except ColumnError:
+        way = f"{way} --item-column {shown_file(join_names(_together(pairs)))}" if _together(pairs) else way
+    return said_of_lists([record for _, record in pairs], way)
 
 
 def proposal_objects(probe: Probe) -> str | None:
@@ -99,7 +156,8 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
         inside = objects(value)
         if inside and _worker(inside[0]) and _questions(inside, None) and not _name_items(inside):
             return (name,)
-    workers = [name for name in record if _is(name, "worker", "s")]
+    ids = {f"{word}ids" for word in ("worker", *RATERS)}
+    workers = [name for name in record if _is(name, "worker", "s")] or [name for name in record if plain_name(name) in ids]
     labels = [name for name in record if _is(name, "label", "s")]
     who = {str(worker) for name in workers for worker in _parts(record[name]) if not isinstance(worker, dict | list)}
     for name, value in record.items():
@@ -185,25 +243,46 @@ def _parts(value: Any) -> list[Any]:
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else as_list(value)
 
 
-def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, probe: Probe) -> str | None:
-    """Return the key that names the item; None where nothing is called like one, so that every object is an item."""
+def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOptions, probe: Probe) -> list[str]:
+    """Return the keys that name the item; none where nothing is called like one, so that every object is an item."""
     keys = list(dict.fromkeys(key for _, record in pairs for key in record))
     if wanted.item_column is not None:
-        if wanted.item_column not in keys and wanted.item_column != OUTER_KEY:
-            raise ColumnError(f"{probe.shown} has no key {shown(wanted.item_column)} for the item, only {listed(keys)}.")
-        return wanted.item_column
+        asked = split_names(wanted.item_column, keys)
+        if lacking := [name for name in asked if name not in keys and name != OUTER_KEY]:
+            raise ColumnError(f"{probe.shown} has no key {shown(lacking[0])} for the item, only {listed(keys)}.")
+        return asked
     if pairs and pairs[0][0] is not None:
-        return OUTER_KEY
+        return [OUTER_KEY]
     # Every object is an item of its own, so that only what is different in all of them can tell items.
     every = _different(pairs)
     ids = [key for key in every if key.lower().endswith("id")]
     if named := ids[:1] or ROLES["item"].best(every):
-        return named[0]
+        return named[:1]
     if not probe.alone or ROLES["item"].best(keys) or any(map(is_id, keys)):  # which come again, or in another file
+        if len(parts := _together(pairs)) > 1:
+            raise ColumnError(
+                f"None of the keys {listed(keys)} of {probe.shown} tells items apart alone; {listed(parts)} together do: say "
+                f"--item-column {shown_file(join_names(parts))}."
+            )
         raise ColumnError(
             f"Nothing among the keys {listed(keys)} of {probe.shown} tells items apart; name one with --item-column."
         )
-    return None
+    return []
+
+
+def _together(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
+    """Return the ids, or ids and names, that are different in every object together; none where none are.
+
+    >>> _together([(None, {"id": 1, "model": "a", "n": 3}), (None, {"id": 1, "model": "b"}), (None, {"id": 2, "model": "b"})])
+    ['id', 'model']
+    """
+    keys = dict.fromkeys(key for _, record in pairs for key in record)
+    plain = [key for key in keys if not any(isinstance(one.get(key), dict | list) for _, one in pairs)]
+    named = [key for key in plain if is_id(key) or any(ROLES[role].best([key]) for role in ("item", "worker"))]
+    for parts in (parts for size in (1, 2, 3) for parts in combinations(named, size)):
+        if len({tuple(map(as_name, map(one.get, parts))) for _, one in pairs}) == len(pairs):
+            return list(parts)
+    return []
 
 
 def _different(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> list[str]:
@@ -225,35 +304,104 @@ def _may_name(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> str:
 
 def recognise_pairs(probe: Probe) -> bool:
     """Return whether numbered columns of workers stand beside columns of labels with the same numbers."""
-    return len(_pairs_of(probe)[0]) > 1
+    return len(_pairs_of(_with_header(probe))[0]) > 1
+
+
+def _with_header(probe: Probe) -> Probe:
+    """Return a table as it is, and records with the names of the first as their header, values inside objects among them."""
+    first = flat(mapping(probe.first)) if probe.kind == "records" else {}
+    return replace(probe, header=[name for name, cell in first.items() if not isinstance(cell, dict)]) if first else probe
+
+
+def _rows_of(probe: Probe, limit: int | None = None) -> list[dict[str, str]]:
+    """Return the rows of a table, or records laid out as one, by column; none where they make no table."""
+    try:
+        cells = cells_of(probe, limit=limit)
+    except DataError:  # whoever reads the file says what is wrong
+        return []
+    names = probe.header if probe.kind == "delimited" else cells[0]
+    return [dict(zip(names, map(str.strip, row), strict=True)) for row in cells[1:] if len(row) == len(names)]
 
 
 def _pairs_of(probe: Probe) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Return the pairs of columns: beside columns called like labels, or beside any where those of workers hold names.
 
-    Workers agree now and then; names of several workers in a row never do.
+    Workers agree now and then; names of several workers in a row never do. The columns may also be those of one numbered
+    worker: ``rater_1_name`` holds the name, and ``rater_1_tone`` what this one said.
     """
     workers, labels = _pairs(probe.header)
-    if workers or len((others := _pairs(probe.header, named=False))[0]) < 2:
+    if workers:
         return workers, labels
-    header, *rows = cells_of(probe, limit=ROWS_SAMPLED)
-    places = [header.index(name) for name in others[0].values() if name in header]
-    given = [[row[n].strip() for n in places if row[n].strip()] for row in rows if len(row) == len(header)]
+    others = _pairs(probe.header, named=False)
+    named, answers = _by_person(probe.header) if not any(map(ROLES["worker"].is_named, probe.header)) else ({}, {})
+    rows = _rows_of(probe, ROWS_SAMPLED) if others[0] or (named and answers) else []
+    if others[0] and _are_names(rows, others[0].values()):
+        return others
+    who = next((columns for columns in named.values() if _are_names(rows, columns.values(), again=True)), {})
+    asked = {end: columns for end, columns in answers.items() if columns.keys() == who.keys()}
+    asked = {end: columns for end, columns in asked.items() if _are_answers(rows, who, columns)}
+    return (who, asked) if asked else ({}, {})
+
+
+def _are_names(rows: Sequence[Mapping[str, str]], columns: Collection[str], *, again: bool = False) -> bool:
+    """Return whether columns hold names of workers: in no row one comes twice, and over all rows some do come ``again``."""
+    given = [[row[name] for name in columns if row.get(name)] for row in rows]
+    every = [cell for cells in given for cell in cells]
     apart = len(given) >= LEAST_ROWS_SHARED and all(len(set(cells)) == len(cells) for cells in given)
-    return others if apart and len(places) == len(others[0]) and any(len(cells) > 1 for cells in given) else ({}, {})
+    return apart and any(len(cells) > 1 for cells in given) and not (again and len(set(every)) == len(every))
+
+
+def _are_answers(rows: Sequence[Mapping[str, str]], workers: Mapping[str, str], columns: Mapping[str, str]) -> bool:
+    """Return whether columns hold classes, or numbers under a label's name, and not what holds of a person, as an age does.
+
+    >>> rows = [{"r1 id": w, "r1 age": age, "r1 tone": tone} for w, age in (("ann", "31"), ("bob", "45")) for tone in "ab"]
+    >>> [_are_answers(rows, {"1": "r1 id"}, {"1": name}) for name in ("r1 age", "r1 tone")]
+    [False, True]
+    """
+    named = [(workers[number], name) for number, name in columns.items()]
+    given = [(row[who], row[name]) for row in rows for who, name in named if row.get(who) and row.get(name)]
+    cells, people = [cell for _, cell in given], {who for who, _ in given}
+    known = 2 * len(people) <= len(given) and len(set(given)) == len(people) and len(set(cells)) > 1
+    rated = are_numbers(cells) and all(set(words_of(name)) & set(ROLES["label"].spellings) for name in columns.values())
+    return bool(cells) and (are_classes(cells) or rated) and not known
+
+
+def _by_person(header: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Return by ending, and by number, the columns of numbered workers that name them, and those of all other endings.
+
+    >>> _by_person(["id", "rater_1_user_id", "rater_1_tone", "rater_2_user_id", "rater_2_tone", "rater_1"])
+    ({'user_id': {'1': 'rater_1_user_id', '2': 'rater_2_user_id'}}, {'tone': {'1': 'rater_1_tone', '2': 'rater_2_tone'}})
+    """
+    found: dict[str, dict[str, str]] = {}
+    pattern = rf"(?:.*\.)?(?:{'|'.join(ROLES['worker'].words)}){NAME_GAP}(\d+)[\s_\-.]+(.+)"
+    for name in header:
+        if match := re.fullmatch(pattern, name, re.IGNORECASE):
+            found.setdefault(match[2], {}).setdefault(match[1], name)
+    several = {end: columns for end, columns in found.items() if len(columns) > 1}
+    named = {end for end in several if words_of(end) and PERSON_WORDS.issuperset(words_of(end))}
+    return {end: several[end] for end in several if end in named}, {end: several[end] for end in several if end not in named}
 
 
 def read_pairs(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read a judgement from each pair of columns that is filled."""
+    probe = _with_header(probe)
     workers, labels = _pairs_of(probe)
+    if not workers:
+        raise DataError(
+            f"{probe.shown} has no numbered workers beside what each said; name the columns, or the tool with --from."
+        )
     named = [name for name in probe.header if ROLES["item"].is_named(name)]
     named += [name for name in probe.header if name.lower() in INDEX_NAMES]
+    used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
+    if not named:
+        some = _rows_of(probe, ROWS_SAMPLED)
+        ids = [name for name in probe.header if is_id(name) and name not in used]
+        named = [name for name in ids if len({row.get(name) for row in some}) == len(some)]
     if not named and wanted.item_column is None:
         raise ColumnError(f"No item column found among {listed(probe.header)} in {probe.shown}; name it with --item-column.")
     item = item_column(probe, wanted.item_column, "", named[0] if named else "")
     rows = Annotations(item, f"{next(iter(workers.values()))}...")
-    used = [*workers.values(), *(name for columns in labels.values() for name in columns.values())]
-    for row in read_table(probe, rows, [item], used):
+    for row in read_table(probe, rows, [item], used) if probe.kind == "delimited" else _rows_of(probe):
         for number, column in workers.items():
             given = {stem: columns[number] for stem, columns in labels.items()}
             answers = {stem: [row[name]] if is_filled(row[name]) else [] for stem, name in given.items()}

@@ -129,19 +129,21 @@ def answers_in(content: Any, name: str = "") -> dict[str, list[Any]]:
 
 
 def parsed(text: Any) -> Any:
-    """Return the JSON value a text holds, or an object as Python writes it into a table, or the text itself.
+    """Return the JSON value a text holds, or an object or a list of such as Python writes it into a table, or the text itself.
 
     >>> parsed('{"type": "app"}'), parsed("{'type': 'app', 'by': None}"), parsed("{'type'")
     ({'type': 'app'}, {'type': 'app', 'by': None}, "{'type'")
     >>> parsed("{'a', 'b'}"), parsed("{'by': {1, 2}}")
     ("{'a', 'b'}", "{'by': {1, 2}}")
+    >>> parsed("[{'answer': 'dime store'}]"), parsed("['a']")
+    ([{'answer': 'dime store'}], "['a']")
     """
     if not isinstance(text, str) or text.lstrip()[:1] not in {"{", "["}:
         return text
     try:
         return EXACT_DECODER.decode(text.strip())
     except (json.JSONDecodeError, RecursionError):
-        if not text.startswith("{'"):
+        if not text.startswith(("{'", "[{'")):
             return text
     try:
         value = ast.literal_eval(text)

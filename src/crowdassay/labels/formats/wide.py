@@ -86,7 +86,10 @@ def proposal_matrix(probe: Probe) -> str | None:
 
 def proposal_numbered_matrix(probe: Probe) -> str | None:
     """Return the options for columns of answers that end in numbered workers, as ``tag_ann1`` does; None if there are none."""
-    return numbered_proposal(probe.header)
+    if probe.kind == "delimited":
+        return numbered_proposal(probe.header)
+    names, *rows = cells_of(probe)
+    return numbered_proposal(names, list(zip(*rows, strict=True)))
 
 
 def recognise_triples(probe: Probe) -> bool:

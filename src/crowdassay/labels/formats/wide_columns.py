@@ -89,28 +89,35 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> s
     return _told(names, ways)
 
 
-def numbered_proposal(names: Sequence[str]) -> str | None:
+def numbered_proposal(names: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> str | None:
     """Return the options for columns of answers that end in numbered workers, whoever else is named; None if there are none.
+
+    Of ``columns``, where they are given, only those count that hold labels.
 
     >>> numbered_proposal(["id", "user", "tag_ann1", "tag_ann2", "note_1"])
     "if 'tag_ann1', 'tag_ann2' are workers who answer one question, say --worker-columns 'tag_ann*'"
     """
     sets = _sets_of_numbered(names, range(len(names)))
+    if columns:
+        sets = [places for places in sets if _is_answered(names, columns, places)]
     return _told(names, [(places, ways_of(names, [places])) for places in sets])
 
 
 def _sets_of_numbered(names: Sequence[str], places: Iterable[int]) -> list[list[int]]:
-    """Return the sets of columns that are named alike but for a numbered worker at the beginning or the end.
+    """Return the sets of columns that are named alike but for a numbered worker: first, last, or whose object it is inside.
 
     >>> _sets_of_numbered(["rater1_tone", "rater2_tone", "tone_score", "note_1"], range(4))
     [[0, 1]]
+    >>> _sets_of_numbered(["id", "said.rater_1.tone", "said.rater_2.tone"], range(3))
+    [[1, 2]]
     """
     stems: dict[str, list[int]] = {}
     for n in places:
-        parts = re.split(r"([\s_\-.]+)", names[n])
-        for end, stem in ((parts[0], "*" + "".join(parts[1:])), (parts[-1], "".join(parts[:-1]) + "*")):
-            if len(parts) > 2 and NUMBERED_WORKER.fullmatch(end):
-                stems.setdefault(stem, []).append(n)
+        parts, path = re.split(r"([\s_\-.]+)", names[n]), names[n].split(".")
+        ends = [(parts[0], "*" + "".join(parts[1:])), (parts[-1], "".join(parts[:-1]) + "*")] if len(parts) > 2 else []
+        inside = [(part, ".".join([*path[:k], "*", *path[k + 1 :]])) for k, part in enumerate(path) if len(path) > 1]
+        for stem in dict.fromkeys(stem for part, stem in [*ends, *inside] if NUMBERED_WORKER.fullmatch(part)):
+            stems.setdefault(stem, []).append(n)
     return [some for some in stems.values() if len(some) > 1]
 
 
