@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections.abc import Iterable
 
 from crowdassay.read_options import READING_FLAGS, READING_OPTIONS, flag
 
@@ -67,6 +68,8 @@ class CrowdassayError(Exception):
     ----------
     exit_code : int
         What the command line returns: 1 for bad data, 2 for usage, 3 for an interrupted run.
+    ways : tuple of str
+        What may be done, a sentence each, where there are several ways; a terminal shows each in a line of its own.
 
     Examples
     --------
@@ -79,11 +82,12 @@ class CrowdassayError(Exception):
     """
 
     exit_code = 1
+    ways: tuple[str, ...] = ()
 
     @property
     def message(self) -> str:
-        """What is wrong, with the options of the command line."""
-        return " ".join(map(str, self.args))
+        """What is wrong, and what may be done, in one line with the options of the command line."""
+        return " ".join(map(str, (*self.args, *self.ways)))
 
     def __str__(self) -> str:
         return in_python(self.message)
@@ -108,13 +112,21 @@ class ColumnError(CrowdassayError, ValueError):
         The roles for which no column was found.
     found_nothing : bool
         Whether none of the columns was found, so that there may be no header.
+
+    Examples
+    --------
+    >>> str(ColumnError("No label column found.", ways=["if 'x' is the label, say --label-column 'x'"]))
+    "No label column found. If 'x' is the label, say `label_column` 'x'."
     """
 
     exit_code = 2
 
-    def __init__(self, *args: object, missing: tuple[str, ...] = (), found_nothing: bool = False) -> None:
+    def __init__(
+        self, *args: object, missing: tuple[str, ...] = (), found_nothing: bool = False, ways: Iterable[str] = ()
+    ) -> None:
         super().__init__(*args)
         self.missing, self.found_nothing = missing, found_nothing
+        self.ways = tuple(f"{way[:1].upper()}{way[1:]}." for way in ways)
 
 
 class FileError(CrowdassayError, OSError):

@@ -85,7 +85,7 @@ def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
     pd.DataFrame({name.strip(): column for name, column in table.items()}).to_csv(path, index=False)
     moods, kinds = ("'mood', 'mood1', 'mood2' are workers who answer one question", "'kind', 'kind1', 'kind2' are")
     with pytest.raises(
-        ColumnError, match=rf"If {moods}, say `worker_columns` 'mood\*'; if {kinds}, say `worker_columns` 'kind\*'"
+        ColumnError, match=rf"If {moods}, say `worker_columns` 'mood\*'\. If {kinds}, say `worker_columns` 'kind\*'"
     ):
         read_labels(path)
 
@@ -438,7 +438,7 @@ def test_numbers_are_workers_and_what_was_made_of_their_columns_is_left_out(tmp_
     path.write_text("\n".join([header, *rows]) + "\n")
     with pytest.raises(ColumnError) as refused:
         read_files([path], ReadOptions())
-    assert "--worker-columns 'hair_1,hair_2,hair_3'; if 'pen_1', 'pen_2', 'pen_3' are, say" in refused.value.message
+    assert "--worker-columns 'hair_1,hair_2,hair_3'. If 'pen_1', 'pen_2', 'pen_3' are, say" in refused.value.message
 
 
 def test_people_with_a_number_each_are_no_families(tmp_path):
@@ -491,7 +491,7 @@ def test_columns_that_end_in_workers_are_proposed_beside_a_column_called_like_on
     path = tmp_path / "games.csv"
     rows = [f"p{n % 3},i{n // 3},{'ab'[n % 2]},{'ab'[n % 5 % 2]},{'xy'[n % 2]},{'xy'[n // 2 % 2]}" for n in range(18)]
     path.write_text("\n".join(["participantid,itemid,tag_ann1,tag_ann2,why_ann1,why_ann2", *rows]) + "\n")
-    with pytest.raises(ColumnError, match=r"If 'tag_ann1', 'tag_ann2' are .* 'tag_ann\*'; if 'why_ann1', 'why_ann2' are"):
+    with pytest.raises(ColumnError, match=r"If 'tag_ann1', 'tag_ann2' are .* 'tag_ann\*'\. If 'why_ann1', 'why_ann2' are"):
         read_files([path], ReadOptions())
 
 
@@ -532,7 +532,7 @@ def test_judges_inside_one_object_are_proposed_question_by_question(tmp_path):
     ]
     path.write_text("\n".join(map(json.dumps, rows)) + "\n")
     with pytest.raises(
-        ColumnError, match=r"'scores\.gpt-4\.fluency', 'scores\.claude\.fluency' are workers .* '\*\.fluency'; if"
+        ColumnError, match=r"'scores\.gpt-4\.fluency', 'scores\.claude\.fluency' are workers .* '\*\.fluency'\. If"
     ):
         read_files([path], ReadOptions())
     assert read_files([path], ReadOptions.of({"worker_columns": "*.fluency"})).n_labels == 24
@@ -559,7 +559,7 @@ def test_people_a_and_b_beside_what_was_decided_are_no_sides(tmp_path):
     rows = [f"i{n},{n % 3},{n % 2},{n // 2 % 3},{n // 3 % 2},{n % 3},{n % 2}" for n in range(12)]
     path.write_text("\n".join(["item,a_right,a_tone,b_right,b_tone,consensus_right,consensus_tone", *rows]) + "\n")
     with pytest.raises(
-        ColumnError, match=r"If 'a_right', 'b_right' are workers .* 'a_right,b_right'; if 'a_tone', 'b_tone' are"
+        ColumnError, match=r"If 'a_right', 'b_right' are workers .* 'a_right,b_right'\. If 'a_tone', 'b_tone' are"
     ):
         read_files([path], ReadOptions())
 
@@ -583,7 +583,7 @@ def test_numbered_workers_inside_objects_come_before_a_model_that_was_rated(tmp_
     assert refused.value.message == (
         "No column of 'likert.json' holds every label, but some may hold those of one worker each. If "
         "'said.annotator_1.clear', 'said.annotator_2.clear' are workers who answer one question, say --worker-columns "
-        "'said.annotator_*.clear'; if 'said.annotator_1.meaning kept', 'said.annotator_2.meaning kept' are, say "
+        "'said.annotator_*.clear'. If 'said.annotator_1.meaning kept', 'said.annotator_2.meaning kept' are, say "
         "--worker-columns 'said.annotator_*.meaning kept'."
     )
     assert read_files([path], ReadOptions.of({"worker_columns": "said.annotator_*.meaning kept"})).n_labels == 24
@@ -647,5 +647,5 @@ def test_the_workers_of_each_question_are_told_by_the_means_beside_them(tmp_path
         for marks in [{"old-s": (n % 4 + 1, n % 3 + 1), "old-n": (n % 3 + 1, n % 5 + 1), "new-s": (n % 2 + 1, n % 4 + 1)}]
     ]
     said = told(tmp_path, rows)
-    assert "If 'old-s1', 'old-s2' are workers who answer one question, say `worker_columns` 'old-s1,old-s2'; if" in said
+    assert "If 'old-s1', 'old-s2' are workers who answer one question, say `worker_columns` 'old-s1,old-s2'. If" in said
     assert said.count("`worker_columns`") == 3

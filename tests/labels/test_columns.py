@@ -96,7 +96,7 @@ def test_nothing_matching_is_one_sentence():
         choose("x1", "w1", "yes")
     message = str(error.value)
     assert message.startswith("None of the columns ('x1', 'w1', 'yes') looks like an item, worker or label column")
-    assert "header row" in message
+    assert "name them with `item_column`" in message
     assert message.count(".") == 1
 
 

@@ -182,7 +182,7 @@ def test_comments_and_blanks_between_cells(tmp_path, head, separator):
 def test_lines_without_a_header_are_no_table_of_blanks(tmp_path):
     path = tmp_path / "labels.txt"
     path.write_text("".join(row + "\n" for row in TRIPLES))
-    with pytest.raises(ColumnError, match="add a header row if there is none"):
+    with pytest.raises(ColumnError, match="If the first row holds labels, not names, say"):
         read_labels(path)
 
 

@@ -25,7 +25,7 @@ def said_of(rows, **given):
 
 def test_sides_and_a_winner_that_names_do_not_tell_are_proposed(tmp_path):
     said = (
-        "or name them with --left-column, --right-column and --winner-column. If 'doc_A' and 'doc_B' are the two that were "
+        "; name them with --left-column, --right-column and --winner-column. If 'doc_A' and 'doc_B' are the two that were "
         "compared and 'radio' says who won, say --left-column 'doc_A' --right-column 'doc_B' --winner-column 'radio'."
     )
     path = tmp_path / "docs.csv"

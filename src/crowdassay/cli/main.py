@@ -115,7 +115,12 @@ def show(error: click.ClickException) -> int:
 
 
 def fail(error: Exception, message: str, code: int, *, as_json: bool = True) -> int:
-    """Print in one line what went wrong; with --json as JSON, where a program looks for the result."""
+    """Print in one line what went wrong; with --json as JSON, where a program looks for the result.
+
+    At a terminal, where people read, each way out has a line of its own.
+    """
+    if isinstance(error, CrowdassayError) and error.ways and not as_json and sys.stderr.isatty():
+        message = "\n".join([" ".join(map(str, error.args)), *(f"  {way}" for way in error.ways)])
     message = PASSWORD.sub(r"\1:***@", message)
     if as_json:
         click.echo(json.dumps({"error": {"kind": type(error).__name__, "message": message, "exit_code": code}}))

@@ -344,8 +344,7 @@ def _not_found(
         looks = " or ".join([", ".join(absent[:-1]), absent[-1]])
         article = "an" if absent[0][0] in "aeiou" else "a"
         return ColumnError(
-            f"None of the columns ({listed(names)}) looks like {article} {looks} column; add a header row if there is none, "
-            f"or {_remedy(missing, several=True)}.",
+            f"None of the columns ({listed(names)}) looks like {article} {looks} column; {_remedy(missing, several=True)}.",
             missing=absent,
             found_nothing=True,
         )
@@ -403,6 +402,8 @@ def _remedy(missing: Sequence[Role], *, several: bool) -> str:
     options = [role.option for role in missing if role.option is not None]
     if len(options) < len(missing):
         return f"rename {'them' if several else 'it'} {listed([role.name for role in missing])}"
+    joint = next((role.name for role in missing if role.name in MADE_OF_SEVERAL), None)
+    more = f" (several columns that make the {joint} together as a,b)" if joint == "item" else ""
     if not several:
-        return f"name it with {options[0]}"
-    return f"name them with {' and '.join([', '.join(options[:-1]), options[-1]])}"
+        return f"name it with {options[0]}{more}"
+    return f"name them with {' and '.join([', '.join(options[:-1]), options[-1]])}{more}"

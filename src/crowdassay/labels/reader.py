@@ -295,7 +295,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
             # What one of the workers said is no label column, so that none is offered.
             alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."
             said = alone if unlabelled else error.message
-            raise ColumnError(f"{said} {way[0].upper()}{way[1:]}.") from None
+            raise ColumnError(said, ways=way) from None
         if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
         table = whole_table([file]).slice(0, FIRST_ROWS)
@@ -303,12 +303,10 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
 
         if given := {role: str(name) for role, name in options.columns.items() if name is not None}:
             proposed = proposed_columns(table, error.missing, given)
-            raise (
-                error if proposed is None else ColumnError(f"{error.message} {proposed[0].upper()}{proposed[1:]}.")
-            ) from None
+            raise (error if proposed is None else ColumnError(error.message, ways=[proposed])) from None
         bare = bool(table.column_names) and not table.num_rows
-        advice = f"{file.shown} holds a header only." if bare else _advice(error, file, table, options)
-        raise ColumnError(f"{error.message} {advice}") from None
+        facts, ways = ([f"{file.shown} holds a header only."], []) if bare else _advice(error, file, table, options)
+        raise ColumnError(error.message, *facts, ways=ways) from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
@@ -316,11 +314,13 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     return table, columns, source.notes
 
 
-def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> str:
-    """Propose how else a table may be read: only what was tried on it and gave what may be labels."""
+def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> tuple[list[str], list[str]]:
+    """Return what to say of a table, and how else it may be read: only what was tried on it and gave what may be labels."""
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
-        return "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
+        return [
+            "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
+        ], []
     from crowdassay.labels.formats.unnamed import lists_by_class, said_of_lists  # noqa: PLC0415 - seldom needed
     from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
 
@@ -332,24 +332,26 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     }
     said = [
         *winners_said(table.column_names),
-        *_empty_said(table, named="label" in found),
+        *_empty_said(table),
         *(_items_said(table) if error.missing == ("item",) else []),
     ]
     headless = error.found_nothing and bool(cells_again(file))
     other = headless or options.worker_from_filename or (error.missing == ("item",) and said)
     if not other and (proposed := proposed_columns(table, error.missing, {})) is not None:
-        return " ".join([*said, f"{proposed[0].upper()}{proposed[1:]}."])
+        return said, [proposed]
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
-    tried = []
+    tried: list[str] = []
+    no_workers = False
     for name, may in ways.items():
         try:
-            way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else None
+            way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else []
         except ColumnError as reason:
             said += [] if headless else [reason.message]
+            no_workers = True
             continue
         if headless and name != "nltk":  # which take the first row for names
-            way = "if every column is a worker's, say --no-header alone" if way is not None and name == "wide" else None
-        tried += [] if way is None else [way]
+            way = ["if every column is a worker's, say --no-header alone"] if way and name == "wide" else []
+        tried += way
     asked = "worker" not in found and not options.worker_from_filename
     if asked and not (tried or headless) and (who := proposed_worker(table)) is not None:
         tried.append(who)
@@ -358,36 +360,36 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     if asked and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
-    tried.append("if an annotation tool wrote it, name the tool with --from")
-    advice = "; ".join(tried)
-    return " ".join([*said, f"{advice[0].upper()}{advice[1:]}."])
+    if asked and not (no_workers or headless or any("--worker-columns" in way for way in tried)):
+        tried.append("if every row is an item, and columns a and b are its workers', say --worker-columns a,b")
+    if error.found_nothing and file.dialect is not None and not headless:
+        tried.append("if the first row holds labels, not names, say --no-header")
+    return said, [*tried, "if an annotation tool wrote it, name the tool with --from"]
 
 
-def _other_workers(file: Probe, numbered: bool) -> str | None:
-    """Return the option for a table that names workers in its columns though labels may be anywhere; None for others.
+def _other_workers(file: Probe, numbered: bool) -> list[str]:
+    """Return the options for a table that names workers in its columns though labels may be anywhere; none for others.
 
     That is where each of several judges has an object of the same answers, or where columns end in numbered workers or are
     inside their objects. Only these are sought if ``numbered``.
     """
     nested = file.kind == "records" and any(isinstance(cell, dict) for cell in mapping(file.first).values())
     if not nested and file.kind != "delimited":
-        return None
+        return []
     try:
-        way = EXPORT_FORMATS["wide"].load("proposal" if nested and not numbered else "proposal_numbered")(file)
+        ways: list[str] = EXPORT_FORMATS["wide"].load("proposal" if nested and not numbered else "proposal_numbered")(file)
     except CrowdassayError:
-        return None
-    return str(way) if way is not None and ("*." in way or numbered or not nested) else None
+        return []
+    return ways if numbered or not nested or any("*." in way for way in ways) else []
 
 
-def _empty_said(table: pa.Table, *, named: bool) -> list[str]:
-    """Return a sentence on columns that hold nothing where labels may belong: the one ``named`` so, or any if none is."""
+def _empty_said(table: pa.Table) -> list[str]:
+    """Return a sentence on columns that hold nothing, where they are called like labels, or could be nothing else."""
     empty = [name for name in table.column_names if _is_empty(table[name])]
-    meant = ROLES["label"].best(empty) if named else empty
-    return (
-        [f"In every row {listed(meant, EMPTY_LISTED)} {'is' if len(meant) == 1 else 'are'} empty, as if nobody had answered."]
-        if meant
-        else []
-    )
+    rest = [name for name in table.column_names if not any(ROLES[role].best([name]) for role in ("item", "worker"))]
+    meant = ROLES["label"].best(empty) or (empty if set(rest) <= set(empty) else [])
+    verb = "is" if len(meant) == 1 else "are"
+    return [f"In every row {listed(meant, EMPTY_LISTED)} {verb} empty, as if nobody had answered."] if meant else []
 
 
 def _is_empty(column: ArrowColumn) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from decimal import Context, Decimal
 from difflib import get_close_matches
@@ -14,6 +15,7 @@ import pyarrow as pa
 NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
 CHARACTERS_SHOWN = 60  # characters of a value in a message; ids may be whole documents
+END_SHOWN = 20  # of them from its end, where questions of one kind differ
 
 
 def shown(value: object) -> str:
@@ -24,7 +26,7 @@ def shown(value: object) -> str:
     """
     text = str(value)
     if len(text) > CHARACTERS_SHOWN:
-        text = text[: CHARACTERS_SHOWN - 1] + "…"
+        text = f"{text[: CHARACTERS_SHOWN - END_SHOWN - 1]}…{text[-END_SHOWN:]}"
     return f"'{_printable(text)}'"
 
 
@@ -34,12 +36,13 @@ def shown_file(path: object) -> str:
 
 
 def listed(values: Iterable[object], limit: int = 20) -> str:
-    """Join quoted values with commas, saying how many more there are.
+    """Join quoted values with commas, saying how many more there are, and what comes several times, such as no name, once.
 
-    >>> listed(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
+    >>> listed(["a", "b", "c"], limit=2), listed(["a", "", ""])
+    ("'a', 'b' and 1 more", "'a', '' (2 times)")
     """
-    quoted = [shown(value) for value in values]
+    counts = Counter(map(str, values))
+    quoted = [f"{shown(value)} ({count} times)" if count > 1 else shown(value) for value, count in counts.items()]
     if len(quoted) > limit:
         return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
     return ", ".join(quoted)

@@ -59,7 +59,7 @@ def test_a_survey_of_qualtrics_is_read_when_told_which_columns_are_items(tmp_pat
 def test_rows_that_pandas_named_may_be_items_or_persons(tmp_path):
     """Nothing says whether rows are items or persons where their column has no name, so that the user is asked."""
     path = write(tmp_path / "wide.csv", csv_text(["", *ASKED], SAID))
-    with pytest.raises(ColumnError, match=r"workers who answer one .* say .*wide.*; if every worker has a row, .*forms"):
+    with pytest.raises(ColumnError, match=r"workers who answer one .* say .*wide.*\. If every worker has a row, .*forms"):
         read_labels(path)
     assert rows_of(read_labels(path, format="forms")) == ROWS
 
@@ -234,7 +234,7 @@ def test_rows_that_nothing_names_may_be_persons(tmp_path):
     rows = [f"{n % 3 * 5},{','.join(str((n * k) % 4) for k in range(12))}" for n in range(9)]
     path = tmp_path / "survey.csv"
     path.write_text("\n".join([",".join(["years", *header]), *rows]) + "\n")
-    with pytest.raises(ColumnError, match=r"if every row is a worker's and 'Q0_oak', .* stand for what was labelled, say"):
+    with pytest.raises(ColumnError, match=r"If every row is a worker's and 'Q0_oak', .* stand for what was labelled, say"):
         read_labels(path)
     labels = read_labels(path, format="forms", item_column="Q*_*")
     assert (labels.n_items, labels.n_workers, labels.n_labels) == (12, 9, 108)

@@ -167,7 +167,7 @@ def _unnamed(probe: Probe) -> tuple[str, str] | None:
     if is_map(probe.first) and not all(ROLES[role].best(list(record)) for role in ITEM_WORKER_LABEL):
         from crowdassay.labels.formats.wide import proposal_matrix  # noqa: PLC0415 - seldom needed
 
-        if proposal_matrix(probe) is None:
+        if not proposal_matrix(probe):
             return "an object of objects, not of labels by name", f"give {PLAIN_TABLE}"
         return "an object of objects with names and labels", (
             "say --from wide if the outer names are items and the inner ones workers, --from forms if the outer are workers"

@@ -45,11 +45,11 @@ def recognise(probe: Probe) -> bool:
     return len(groups) == 1 and _are_alike(groups[0])
 
 
-def proposal(probe: Probe) -> str | None:
+def proposal(probe: Probe) -> list[str]:
     """Return in which case which option reads a file with a row for each person and several columns answered alike."""
     if probe.kind != "delimited":
-        return None
-    if is_of_limesurvey(probe) and (said := _proposal_of_codes(probe)) is not None:
+        return []
+    if is_of_limesurvey(probe) and (said := _proposal_of_codes(probe)):
         return said
     person = _person(probe.header)
     if person is None:
@@ -57,14 +57,14 @@ def proposal(probe: Probe) -> str | None:
     case = "if every worker has a row, and every item a column, say --from forms"
     groups = _answers(probe)
     named = probe.header[person] or len(groups) == 1  # rows that pandas or R named may be items as well
-    return case if named and any(map(_are_alike, groups)) else None
+    return [case] if named and any(map(_are_alike, groups)) else []
 
 
-def _proposal_of_nobody(probe: Probe) -> str | None:
+def _proposal_of_nobody(probe: Probe) -> list[str]:
     """Propose to take rows for persons where nothing names them: neither persons, nor items with a name or text each."""
     rows = cells_of(probe, limit=ROWS_SAMPLED)
     if len(rows) < LEAST_ROWS or any(len(row) != len(rows[0]) for row in rows):
-        return None
+        return []
     columns = [[cell.strip() for cell in column] for column in zip(*rows[1:], strict=True)]
     alike = max(_alike(columns), key=len, default=[])
     group = family_of(probe.header, alike) or alike
@@ -72,13 +72,13 @@ def _proposal_of_nobody(probe: Probe) -> str | None:
     texts = [one for one in rest if any(number_of(cell) is None for cell in one)]
     named = any(len(set(one)) == len(one) for one in rest) or (texts and len(set(zip(*texts, strict=True))) == len(columns[0]))
     if len(group) < LEAST_QUESTIONS or named or not _are_alike([columns[n] for n in group]):
-        return None
+        return []
     way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms --item-column '{way}'"
-    return said if "*" in way and "'" not in way else None
+    return [said] if "*" in way and "'" not in way else []
 
 
-def _proposal_of_codes(probe: Probe) -> str | None:
+def _proposal_of_codes(probe: Probe) -> list[str]:
     """Propose questions of LimeSurvey that differ in one number and are answered in the same words, and who answered."""
     header, *body = cells_of(probe, limit=ROWS_SAMPLED)
     columns = [
@@ -90,12 +90,12 @@ def _proposal_of_codes(probe: Probe) -> str | None:
     alike = {way: group for way, group in sets.items() if _answer_one([columns[n] for n in group])}
     people = [n for code in PERSON_CODES for n in range(len(columns)) if codes[n] == code and _are_names(columns[n])]
     if not alike or not people:
-        return None
+        return []
     (way, group), *others = alike.items()
     more = f" (or another pattern, such as {listed(other for other, _ in others[:ITEMS_LISTED])})" if others else ""
     who, items = probe.header[people[0]], listed([codes[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms"
-    return f"{said} --worker-column {in_quotes(who)} --item-column {in_quotes(way)}{more}"
+    return [f"{said} --worker-column {in_quotes(who)} --item-column {in_quotes(way)}{more}"]
 
 
 def _numbered_ways(code: str, name: str) -> list[str]:

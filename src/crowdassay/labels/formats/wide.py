@@ -54,7 +54,7 @@ def recognise_matrix(probe: Probe) -> bool:
     if len(numbered) > 1 and not any(isinstance(mapping(probe.first).get(name), dict) for name in numbered):
         short = all(re.fullmatch(SHORT_NUMBERED, name, re.IGNORECASE) for name in numbered)
         with suppress(ColumnError):  # numbered alike, but no workers with one question
-            if proposal_matrix(probe) is not None or not short:  # under a short name there must be classes as well
+            if proposal_matrix(probe) or not short:  # under a short name there must be classes as well
                 return True
     if probe.kind != "delimited":
         return False
@@ -69,23 +69,23 @@ def recognise_matrix(probe: Probe) -> bool:
     return _is_headless(rows)
 
 
-def proposal_matrix(probe: Probe) -> str | None:
-    """Return in which case which option reads a file with a column for each worker; None if it would misread its first rows.
+def proposal_matrix(probe: Probe) -> list[str]:
+    """Return in which case which option reads a file with a column for each worker; nothing if it would misread its first rows.
 
     Raises `ColumnError` where columns that answer alike are something else.
     """
     try:
         rows = cells_of(probe, limit=ROWS_SAMPLED)
     except DataError:
-        return None
+        return []
     body = [row for row in rows[1:] if len(row) == len(rows[0])]
     if not body or any(cell.startswith("{") for row in body for cell in row[1:2]):
-        return None
+        return []
     return worker_proposal([name.strip() for name in rows[0]], [[row[n].strip() for row in body] for n in range(len(rows[0]))])
 
 
-def proposal_numbered_matrix(probe: Probe) -> str | None:
-    """Return the options for columns of answers that end in numbered workers, as ``tag_ann1`` does; None if there are none."""
+def proposal_numbered_matrix(probe: Probe) -> list[str]:
+    """Return the options for columns of answers that end in numbered workers, as ``tag_ann1`` does."""
     if probe.kind == "delimited":
         return numbered_proposal(probe.header)
     names, *rows = cells_of(probe)
@@ -98,20 +98,18 @@ def recognise_triples(probe: Probe) -> bool:
     return isinstance(first, list) and len(first) == 3 and not any(isinstance(part, list | dict) for part in first)
 
 
-def proposal_triples(probe: Probe) -> str | None:
-    """Return in which case which option reads lines of worker, item and label without a header; None for other lines."""
+def proposal_triples(probe: Probe) -> list[str]:
+    """Return in which case which option reads lines of worker, item and label without a header; nothing for other lines."""
     try:
         rows = cells_of(probe, limit=ROWS_SAMPLED)
     except DataError:
-        return None
+        return []
     if len(rows) < 2 or any(len(row) != FULL_COLUMNS for row in rows):
-        return None
+        return []
     headed = not any(rows[0][n].strip() == row[n].strip() for row in rows[1:] for n in range(FULL_COLUMNS))
-    return (
-        None
-        if headed or not are_classes([row[-1].strip() for row in rows])
-        else "if every line is worker, item, label without a header, say --from nltk"
-    )
+    if headed or not are_classes([row[-1].strip() for row in rows]):
+        return []
+    return ["if every line is worker, item, label without a header, say --from nltk"]
 
 
 def read_matrix(probe: Probe, wanted: ReadOptions) -> Import:

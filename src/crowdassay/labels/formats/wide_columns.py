@@ -56,27 +56,28 @@ def are_classes(cells: Sequence[str]) -> bool:
     return 0 < len(set(cells)) <= min(MOST_HEADLESS_CLASSES, len(cells) / 2)
 
 
-def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> str | None:
-    """Return in which case which option reads a table with a column for each worker; None if that would be a misreading.
+def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return in which case which option reads a table with a column for each worker; nothing if that would be a misreading.
 
     Of columns that answer alike and are no workers a `ColumnError` says what they are.
 
     >>> columns = [["i", "j"], ["a", "b"], ["a", "a"]]
     >>> worker_proposal(["id", "ann", "bob"], columns)
-    "if 'ann', 'bob' are workers who answer one question, say --from wide"
+    ["if 'ann', 'bob' are workers who answer one question, say --from wide"]
     >>> worker_proposal(["id", "ann", "text"], [*columns[:2], ["x", "y"]])
+    []
     """
     if any(map(ROLES["worker"].is_named, names)):
-        return None
+        return []
     item, _ = choose_item(names, columns, ReadOptions())
     workers, doubt, _, cells = _workers(names, columns, item)
     chosen = doubt[0] if doubt else workers
     if len(chosen) < 2 or len(columns[0]) < 2 or not all(names[n].strip() for n in chosen):
-        return None
+        return []
     if not are_classes([cell for n in chosen for cell in cells[n]]):
-        return None
+        return []
     if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
-        return None
+        return []
     sets = doubt or [workers]
     may = [some for some in sets if no_workers(names, columns, some) is None]
     reason = (
@@ -89,13 +90,13 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> s
     return _told(names, ways)
 
 
-def numbered_proposal(names: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> str | None:
-    """Return the options for columns of answers that end in numbered workers, whoever else is named; None if there are none.
+def numbered_proposal(names: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> list[str]:
+    """Return the options for columns of answers that end in numbered workers, whoever else is named.
 
     Of ``columns``, where they are given, only those count that hold labels.
 
     >>> numbered_proposal(["id", "user", "tag_ann1", "tag_ann2", "note_1"])
-    "if 'tag_ann1', 'tag_ann2' are workers who answer one question, say --worker-columns 'tag_ann*'"
+    ["if 'tag_ann1', 'tag_ann2' are workers who answer one question, say --worker-columns 'tag_ann*'"]
     """
     sets = _sets_of_numbered(names, range(len(names)))
     if columns:
@@ -121,13 +122,13 @@ def _sets_of_numbered(names: Sequence[str], places: Iterable[int]) -> list[list[
     return [some for some in stems.values() if len(some) > 1]
 
 
-def _told(names: Sequence[str], ways: Sequence[tuple[Sequence[int], str]]) -> str | None:
-    """Return one sentence on sets of columns and the options that read them; None where no option does."""
+def _told(names: Sequence[str], ways: Sequence[tuple[Sequence[int], str]]) -> list[str]:
+    """Return a sentence for each set of columns, with the options that read it."""
     said = [f"if {listed([names[n] for n in some], COLUMNS_LISTED)} are{{}}, say {way}" for some, way in ways if way]
     more = " workers who answer one question"
-    told = "; ".join(one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED]))
+    told = [one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED])]
     further = len(said) - WAYS_LISTED
-    return (told + (f"; and so on for {counted(further, 'question')} more" if further > 0 else "")) or None
+    return [*told, f"and so on for {counted(further, 'question')} more"] if further > 0 else told
 
 
 def ways_of(names: Sequence[str], sets: Sequence[Sequence[int]]) -> str:
