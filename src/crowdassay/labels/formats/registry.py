@@ -161,10 +161,10 @@ EXPORT_FORMATS = {
         confirmed=False,
     ),
     "nested": Format(
-        "JSON with an object per item that holds its judgements", JSON_FILE, "nested.objects", Mark(shape=holds_more),
+        "JSON with an object per item that holds its judgements", JSON_FILE, "nested", Mark(shape=holds_more),
     ),
     "pairs": Format(
-        "a table with a row per item and a pair of columns per judgement", EITHER_FILE, "nested.pairs", Mark(shape=is_numbered),
+        "a table with a row per item and a pair of columns per judgement", EITHER_FILE, "pairs", Mark(shape=is_numbered),
     ),
     "wide": Format(
         "a table with a row per item and a column per worker, as cleanlab and MACE have it", (*EITHER_FILE, "array"),
