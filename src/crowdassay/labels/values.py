@@ -42,7 +42,7 @@ def listed(values: Iterable[object], limit: int = 20) -> str:
     ("'a', 'b' and 1 more", "'a', '' (2 times)")
     """
     counts = Counter(map(str, values))
-    quoted = [f"{shown(value)} ({count} times)" if count > 1 else shown(value) for value, count in counts.items()]
+    quoted = [f"{shown(value)} ({counted(count, 'time')})" if count > 1 else shown(value) for value, count in counts.items()]
     if len(quoted) > limit:
         return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
     return ", ".join(quoted)
