@@ -109,7 +109,11 @@ class ReadOptions:
         None, "Column with the item's text or address, to show in the report; found by name otherwise.", without=HELD
     )
     weight_column: str | None = _option(None, "Column of weights: labels of weight 0 are left out.", without=HELD)
-    question: str | None = _option(None, "Which question to take from an export that holds several.", without=EXPORTS)
+    question: str | None = _option(
+        None,
+        "Which question to take from an export that holds several; of a plain table COLUMN=VALUE: the rows in which it stands.",
+        without={**EXPORTS, "spark": "is not for --engine spark; choose the rows in Spark first"},
+    )
     predictions: bool = _option(False, "Take model predictions in an export as workers.", without=EXPORTS)
     use_gold: bool = _option(False, "Keep the classes that an export itself knows.", without=EXPORTS, heading="Known classes")
     allow_drops: bool = _option(False, "Go on even if more than half of the judgements, or whole items, are left out.")
@@ -150,6 +154,8 @@ class ReadOptions:
         """Return a sentence on the first option that cannot be heeded in a place, with the remedy; None if all can."""
         for name in self.set():
             reason = READING_OPTIONS[name].metadata["without"].get(place)
+            if name == "question" and place == "files" and "=" in str(self.question):
+                continue
             if name == "format" and self.format in ("plain", "wide" if place == "frame" else "plain"):
                 continue
             if reason == PLAIN_TABLES_ONLY:

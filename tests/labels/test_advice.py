@@ -223,7 +223,7 @@ def test_ann_is_a_worker_where_ids_tell_the_items_together(tmp_path):
     ]
     said = told(tmp_path, rows)
     assert "No item column found" in said
-    assert "No worker labels an item twice with `item_column` 'art_id,criteriaID'." in said
+    assert "If 'art_id' and 'criteriaID' tell what was labelled, say `item_column` 'art_id,criteriaID'." in said
     assert read_labels(tmp_path / "answers_2024.csv", item_column="art_id,criteriaID").n_workers == 2
 
 
@@ -267,7 +267,7 @@ GRADES = [
 def test_an_item_that_no_name_tells_is_looked_for_among_the_columns_that_make_labels_unique(tmp_path):
     said = told(tmp_path, GRADES)
     assert "nearest" not in said
-    assert "No worker labels an item twice with `item_column` 'sheet,skil'." in said
+    assert "tell what was labelled, say `item_column` 'sheet,skil'." in said
     labels = read_labels(tmp_path / "answers_2024.csv", item_column="sheet,skil")
     assert (labels.n_items, labels.report.repeats, labels.report.notes) == (18, 0, ())
 

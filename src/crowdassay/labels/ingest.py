@@ -146,7 +146,10 @@ def _spool_rows(
     notes += [*half, *class_notes, *vanished_items(vanished), *similar_names(workers)]
     notes += many_classes(classes, given=options.classes is not None)
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
-    n_labels, table = rows_read - sum(dropped.values()), partial(whole_table, [one.probe for one in sources])
+    n_labels, table = (
+        rows_read - sum(dropped.values()),
+        partial(whole_table, [one.probe for one in sources], question=options.question),
+    )
     named = options.item_column is not None
     said = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
     notes[:0] = [*parts_note([one.probe for one in sources], sources[0].columns), *said]
@@ -275,7 +278,8 @@ def find_source(path: Path, options: ReadOptions) -> Source:
     """Probe a plain table and choose its columns."""
     timed = options.repeats in TIMED
     try:
-        return open_source(probe(path), (*ITEM_WORKER_LABEL, *(["time"] if timed else [])), options.columns)
+        roles = (*ITEM_WORKER_LABEL, *(["time"] if timed else []))
+        return open_source(probe(path), roles, options.columns, options.question)
     except ColumnError as error:
         if any(options.columns.values()):
             raise

@@ -13,7 +13,7 @@ from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.doubts import Sample
 from crowdassay.labels.extras import find_times
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
-from crowdassay.labels.telling import AGAIN_WORDS, MOST_JOINED_FOR_NOTE, OF_ROWS, telling_columns
+from crowdassay.labels.telling import AGAIN_WORDS, MOST_JOINED_FOR_NOTE, OF_ROWS, item_ways, telling_columns
 from crowdassay.labels.values import are_numbers, listed, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
@@ -41,37 +41,35 @@ EARLIEST_TIME = 1e9  # seconds since 1970, above which numbers without a name ma
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
 
-def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str, str]) -> str | None:
-    """Return which columns may be item, worker and label, and the options that say so; None where hardly any can be meant.
+def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str, str]) -> list[str]:
+    """Return which columns may be item, worker and label, and the options that say so; nothing where hardly any can be meant.
 
     A worker has judged every item once, and most items have several workers. Which columns are people only names can tell.
 
     >>> rows = [{"subj": s, "word": w, "rt": 1.5 * s + w, "tone": (s + w) % 2} for s in range(3) for w in range(9)]
-    >>> proposed_columns(pa.Table.from_pylist(rows), ("item", "worker", "label"), {}).partition(", say ")[2]
+    >>> proposed_columns(pa.Table.from_pylist(rows), ("item", "worker", "label"), {})[0].partition(", say ")[2]
     "--item-column 'word' --worker-column 'subj' --label-column 'tone'"
     """
     names = table.column_names
     if not set(given.values()) <= set(names):
-        return None
+        return []
     known = {role: best[0] for role in ITEM_WORKER_LABEL if role not in missing and (best := _named(role, names))}
     known.update(given)
     workers = [known["worker"]] if "worker" in known else _people(names, known) or _other_id(names)
     found = [one for worker in workers if (one := _beside(table, worker, known)) is not None]
     if not found:
-        return None
+        return []
     worker, items, labels = min(found, key=lambda one: len(one[1]))
-    told = f"{joined([shown(name) for name in items])} {'tells' if len(items) == 1 else 'tell'} what was labelled"
-    options = f"{_option('item', join_names(items))} {_option('worker', worker)}"
-    said = f"if {shown(worker)} is who labelled and {told}, say {options}"
-    said += (
-        f" {_option('label', labels[0])}" if len(labels) == 1 else f", and choose one of {listed(labels)} with --label-column"
-    )
+    options = f" {_option('worker', worker)}" + (f" {_option('label', labels[0])}" if len(labels) == 1 else "")
+    ways = [way.replace("if ", f"if {shown(worker)} is who labelled and ", 1) for way in item_ways(table, [items], options)]
+    if len(labels) > 1:
+        ways = [f"{way}, and choose one of {listed(labels)} with --label-column" for way in ways]
     rounds = [name for name in items if not AGAIN_WORDS.isdisjoint(words_of(name))]
     if rounds and (rest := [name for name in items if name not in rounds]):
-        said += (
+        ways[0] += (
             f" ({_option('item', join_names(rest))} if {joined(list(map(shown, rounds)))} counts rounds of labelling the same)"
         )
-    return said
+    return ways
 
 
 def proposed_worker(table: pa.Table) -> str | None:

@@ -29,7 +29,7 @@ from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, 
 from crowdassay.labels.sides import winners_said
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import merging_part, parts_note, telling_columns, told_by, whole_table
+from crowdassay.labels.telling import item_ways, merging_part, parts_note, telling_columns, whole_table
 from crowdassay.labels.values import as_text, listed, mapping, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
@@ -139,7 +139,7 @@ def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:
     """Read all columns of plain tables, for whoever is asked to name some of them."""
     with ExitStack() as stack:
         worker = WORKER_BY_FILE if options.worker_from_filename else None
-        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0], worker)
+        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0], worker, options.question)
 
 
 def _probes(
@@ -252,9 +252,11 @@ def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, sourc
 def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
     if strange := [file for file in probes if file.kind not in {"delimited", "records", "parquet"}]:
         raise DataError(f"{strange[0].shown} was not recognised as any tool's export; name the tool with --from.")
-    if asked := [option for option in TOOLS_ONLY if getattr(options, option)]:
+    told = options.question is not None and "=" in options.question
+    if asked := [option for option in TOOLS_ONLY if getattr(options, option) and not (told and option == "question")]:
+        way = "for the rows of one question say --question COLUMN=VALUE; " if asked[0] == "question" else ""
         raise ParameterError(
-            f"{flag(asked[0])} goes with exports of annotation tools, and {shown_file(source)} is read as a plain table; "
+            f"{flag(asked[0])} goes with exports of annotation tools, and {shown_file(source)} is read as a plain table; {way}"
             f"if a tool wrote it, name the tool with --from ({', '.join(EXPORT_FORMATS)})."
         )
     tables: list[pa.Table] = []
@@ -287,7 +289,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     asked |= {"time"} if options.repeats in TIMED else set()
     roles = [*needed, *(role for role in BESIDE if light or role in asked)]
     try:
-        source = open_source(file, roles, options.columns)
+        source = open_source(file, roles, options.columns, options.question)
     except ColumnError as error:
         rated = error.missing == ("label",) and not any(map(ROLES["worker"].is_named, file.header))  # as a model may be
         unlabelled = ("label" in error.missing if file.kind == "records" else rated) and not options.columns["worker"]
@@ -298,12 +300,12 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
             raise ColumnError(said, ways=way) from None
         if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
             raise
-        table = whole_table([file]).slice(0, FIRST_ROWS)
+        table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
         from crowdassay.labels.proposals import proposed_columns  # noqa: PLC0415 - seldom needed
 
         if given := {role: str(name) for role, name in options.columns.items() if name is not None}:
             proposed = proposed_columns(table, error.missing, given)
-            raise (error if proposed is None else ColumnError(error.message, ways=[proposed])) from None
+            raise (ColumnError(error.message, ways=proposed) if proposed else error) from None
         bare = bool(table.column_names) and not table.num_rows
         facts, ways = ([f"{file.shown} holds a header only."], []) if bare else _advice(error, file, table, options)
         raise ColumnError(error.message, *facts, ways=ways) from None
@@ -333,14 +335,14 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     said = [
         *winners_said(table.column_names),
         *_empty_said(table),
-        *(_items_said(table) if error.missing == ("item",) else []),
     ]
+    items = _item_ways(table) if error.missing == ("item",) else []
     headless = error.found_nothing and bool(cells_again(file))
-    other = headless or options.worker_from_filename or (error.missing == ("item",) and said)
-    if not other and (proposed := proposed_columns(table, error.missing, {})) is not None:
-        return said, [proposed]
+    other = headless or options.worker_from_filename or items
+    if not other and (proposed := proposed_columns(table, error.missing, {})):
+        return said, proposed
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
-    tried: list[str] = []
+    tried: list[str] = items
     no_workers = False
     for name, may in ways.items():
         try:
@@ -400,15 +402,14 @@ def _is_empty(column: ArrowColumn) -> bool:
         return column.null_count == len(column)
 
 
-def _items_said(table: pa.Table) -> list[str]:
-    """Return a sentence on the columns that tell items apart, where a worker and a label are known."""
+def _item_ways(table: pa.Table) -> list[str]:
+    """Return the options that name the columns that tell items apart, where a worker and a label are known."""
     names = table.column_names
     worker, label = (next(iter(ROLES[role].best(names)), None) for role in ("worker", "label"))
     worker = worker or next(iter(maybe_workers(names)), None)
     telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
     parts = [merging_part(table, one, str(worker)) for one in telling]
-    telling = [one if part is None else [*one, part] for one, part in zip(telling, parts, strict=True)]
-    return [told_by(telling).strip()] if telling else []
+    return item_ways(table, [one if part is None else [*one, part] for one, part in zip(telling, parts, strict=True)])
 
 
 def _named_after_worker(file: Probe, *, labelled: bool) -> bool:

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.cells import DUCKDB_BLANK, blank_as_null, join_cells, join_sql, not_one_value
-from crowdassay.labels.columns import find_columns, join_parts, several_parts
+from crowdassay.labels.cells import DUCKDB_BLANK, ArrowColumn, blank_as_null, join_cells, join_sql, not_one_value
+from crowdassay.labels.columns import check_given, find_columns, join_parts, several_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.doubts import Sample
@@ -29,10 +30,11 @@ from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
 from crowdassay.labels.roles import NUMBERED_WORKER, Role, RoleLike, role_of
-from crowdassay.labels.values import counted, listed, mapping, shown, text_of
+from crowdassay.labels.values import as_text, counted, listed, mapping, shown, text_of
 from crowdassay.read_options import AS_IT_IS, Opening
 
 MOST_INNER = 200  # names of values inside objects that may be columns
+ASKED = "only"  # the role of the column whose one value is read
 TOLD_BY_LISTS = ("item", "question", "group", "facet")  # roles, or how they begin, whose lists are ids in parts
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
 
@@ -56,6 +58,8 @@ class Source:
         What was overlooked.
     types : dict
         The Arrow type of the column of each role; text where nothing else is said.
+    selection : str, optional
+        Which rows were asked for, as a sentence.
     """
 
     probe: Probe
@@ -65,11 +69,12 @@ class Source:
     doubtful: bool = False
     lenient: Lenient | None = None
     types: dict[str, pa.DataType] = field(default_factory=lambda: defaultdict(pa.string))
+    selection: str | None = None
 
     @property
     def notes(self) -> list[str]:
         """What there is to know of how the file was read; all of it only once it was."""
-        dialect, notes = self.probe.dialect, self.probe.notes
+        dialect, notes = self.probe.dialect, [*self.probe.notes, *([] if self.selection is None else [self.selection])]
         if dialect is not None and not dialect.quoted:
             notes.append(f"{self.probe.shown} holds quotes that enclose no cells; they were taken as they stand.")
         if self.lenient is not None and self.lenient.names and self.lenient.windows:
@@ -88,8 +93,17 @@ class Source:
         return table
 
 
-def open_source(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None]) -> Source:
-    """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet."""
+def open_source(
+    probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | None], question: str | None = None
+) -> Source:
+    """Choose columns, as `find_columns` does, of a table that was probed: delimited text, records or Parquet.
+
+    A ``question``, a column and what it holds as ``column=value``, leaves the rows of this question alone.
+    """
+    if question is not None:
+        column, value = split_question(question, probe)
+        asked = open_source(probe, [*roles, Role(ASKED, "--question")], {**given, ASKED: column})
+        return _with_rows_of(asked, value)
     if (dialect := probe.dialect) is not None:
         columns = _find_in_table(probe, dialect, roles, given)
         names = frozenset(columns) - {"text", "maybe worker"}  # a text is only shown, and who may have compared only noted
@@ -136,6 +150,47 @@ def _with_joined_parts(source: Source, several: Mapping[str, Sequence[str]]) -> 
     parts = {part for own in several.values() for part in own}
     types = defaultdict(pa.string, {role: kind for role, kind in source.types.items() if role not in parts})
     return replace(source, columns=columns, query=query, slowly=slowly, types=types)
+
+
+def split_question(question: str, probe: Probe) -> tuple[str, str]:
+    """Return the column and the value that ``column=value`` names; what no row holds is refused."""
+    parts = question.split("=")
+    ways = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
+    column, value = next((way for way in ways if way[0] in probe.keys), ways[0])
+    check_given(Role("question", "--question"), column, sorted(probe.keys))
+    source, held = open_columns(probe, [column], (), {column: "--question"}), None
+    if source.query is not None:
+        every = f"SELECT DISTINCT trim({quoted(column)}) FROM ({source.query})"  # noqa: S608
+        held = ask(every, probe.path, lambda relation: relation.fetchall())
+    if not held:
+        batches = (pc.unique(pc.utf8_trim_whitespace(as_text(batch.column(column)))) for batch in source.slowly())
+        held = [(cell,) for batch in batches for cell in batch.to_pylist()]
+    values = sorted({cell for (cell,) in held if cell})
+    if value not in values:
+        raise ColumnError(f"No row of {probe.shown} has {shown(value)} in {shown(column)}, only {listed(values)}.")
+    return column, value
+
+
+def holds(column: ArrowColumn, value: str) -> ArrowColumn:
+    """Return in which rows a column holds a value, blanks around it aside."""
+    return pc.equal(pc.utf8_trim_whitespace(as_text(column)), value)
+
+
+def _with_rows_of(source: Source, value: str) -> Source:
+    """Return a source of the rows whose column ``only`` holds a value."""
+    columns = {role: name for role, name in source.columns.items() if role != ASKED}
+    query = source.query
+    if query is not None:
+        chosen = ", ".join(map(quoted, columns))
+        query = f"SELECT {chosen} FROM ({query}) WHERE trim({quoted(ASKED)}) = {text(value)}"  # noqa: S608
+
+    def slowly() -> Iterator[pa.RecordBatch]:
+        for batch in source.slowly():
+            yield batch.select(list(columns)).filter(holds(batch.column(ASKED), value))
+
+    types = defaultdict(pa.string, {role: kind for role, kind in source.types.items() if role != ASKED})
+    selection = f"Only the rows were read whose {shown(source.columns[ASKED])} is {shown(value)}."
+    return replace(source, columns=columns, query=query, slowly=slowly, types=types, selection=selection)
 
 
 def read_table(

@@ -8,6 +8,7 @@ from itertools import combinations, islice
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError, CrowdassayError
@@ -18,7 +19,7 @@ from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import parquet_file
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
-from crowdassay.labels.source import open_columns
+from crowdassay.labels.source import holds, open_columns, split_question
 from crowdassay.labels.values import counted, number_of, shown, shown_file, text_of
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
@@ -32,6 +33,12 @@ FIRST_TRIED = 4096  # rows in which most columns that tell no items show it
 AGAIN_WORDS = frozenset(
     {"round", "session", "phase", "attempt", "pass", "wave", "visit", "day", "repeat", "stage", "run", "batch"}
 )
+# What columns of questions are called; where an item is asked one each, or as many as there are items, they tell items.
+QUESTION_NAMES = frozenset({
+    "criterion", "criteria", "metric", "dimension", "aspect", "rubric", "trait", "attribute", "question", "property", "measure",
+    "subscale", "quality",
+})  # fmt: skip
+OTHERS_FOR_EACH_QUESTION = 3
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
 REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
@@ -103,23 +110,27 @@ def check_repeats(
     start = (
         f"If items are told by {shown(guessed)}, {half} of the labels ({repeats:,} of {n_labels:,}) repeat a worker and an item"
     )
-    again = f"If workers did label items again, say --item-column {shown_file(guessed)}."
+    again = f"if workers did label items again, say --item-column {shown_file(guessed)}"
     if not telling:
-        raise ColumnError(f"{start}; name the columns that tell items apart with --item-column, separated by commas. {again}")
+        raise ColumnError(
+            f"{start}; name the columns that tell items apart with --item-column, separated by commas.", ways=[again]
+        )
     told = f"{joined([shown(name) for name in telling[0]])}{' together' if len(telling[0]) > 1 else ''}"
-    ways = " or ".join(f"--item-column {shown_file(join_names(one))}" for one in telling)
-    raise ColumnError(f"{start}; told by {told}, none does: say {ways}. {again}")
+    raise ColumnError(f"{start}; told by {told}, none does.", ways=[*item_ways(rows, telling), again])
 
 
 def _ask_for_finer(repeats: int, n_labels: int, columns: Mapping[str, str], rows: pa.Table) -> None:
     """Raise `ColumnError` where some labels repeat a worker and an item, and a finer column names items so that none does."""
     if not (finer := finer_items(rows, columns)):
         return
-    guessed, ways = columns["item"], " or ".join(f"--item-column {shown_file(name)}" for name in finer)
+    guessed = columns["item"]
     raise ColumnError(
         f"If items are told by {shown(guessed)}, {repeats:,} of {counted(n_labels, 'label')} repeat a worker and an item; told "
-        f"by {' or '.join(map(shown, finer))}, none does: say {ways}. If workers did label items again, say --item-column "
-        f"{shown_file(guessed)}."
+        f"by {' or '.join(map(shown, finer))}, none does.",
+        ways=[
+            *item_ways(rows, [[name] for name in finer]),
+            f"if workers did label items again, say --item-column {shown_file(guessed)}",
+        ],
     )
 
 
@@ -236,8 +247,53 @@ def many_repeats(item: str, half: str = "more than half") -> str:
 
 def told_by(telling: Sequence[Sequence[str]]) -> str:
     """Return the sentence, after a blank, that names the columns under which no worker labels an item twice."""
-    ways = " or ".join(f"--item-column {shown_file(join_names(one))}" for one in telling)
+    ways = " or ".join(map(_item_option, telling))
     return f" No worker labels an item twice with {ways}." if telling else ""
+
+
+def item_ways(table: pa.Table, telling: Sequence[Sequence[str]], options: str = "") -> list[str]:
+    """Return for each set of columns that may tell items the option that takes it, and those that read one question of several.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    telling : sequence of sequences of str
+    options : str
+        Further options, which every way has.
+    """
+    verbs = ("tells", "tell")
+    ways = [
+        f"if {joined([shown(name) for name in one])} {verbs[len(one) > 1]} what was labelled, say {_item_option(one)}{options}"
+        for one in telling
+    ]
+    found = ((one, asking_part(table, one)) for one in telling)
+    for one, (name, value) in ((one, part) for one, part in found if part is not None):
+        rest = _item_option([other for other in one if other != name])
+        said = f"if {shown(name)} names questions of their own, read one at a time: {rest}{options}"
+        return [*ways, f"{said} --question {shown_file(f'{name}={value}')}"]
+    return ways
+
+
+def _item_option(names: Sequence[str]) -> str:
+    return f"--item-column {shown_file(join_names(names))}"
+
+
+def asking_part(table: pa.Table, items: Sequence[str]) -> tuple[str, str] | None:
+    """Return the column, of several that tell items, which may name questions, and one of these; None if there is none.
+
+    It is called after them, and the few that it holds are asked of many.
+
+    >>> rows = [{"doc": d, "metric": m} for d in range(9) for m in ("tone", "style")]
+    >>> asking_part(pa.Table.from_pylist(rows), ["doc", "metric"])
+    ('metric', 'tone')
+    """
+    for name in items if len(items) > 1 else ():
+        values = list(map(str, pc.unique(table[name].drop_null()).to_pylist()))
+        others = table.select([other for other in items if other != name])
+        n_others = others.group_by(others.column_names).aggregate([]).num_rows
+        if not QUESTION_NAMES.isdisjoint(words_of(name)) and 1 < len(values) <= n_others / OTHERS_FOR_EACH_QUESTION:
+            return name, values[0]
+    return None
 
 
 def telling_columns(
@@ -289,12 +345,15 @@ def telling_columns(
     return []
 
 
-def whole_table(probes: Sequence[Probe], worker: str | None = None) -> pa.Table:
+def whole_table(probes: Sequence[Probe], worker: str | None = None, question: str | None = None) -> pa.Table:
     """Return all columns that several files share, but for lists and objects, as many rows as are tried.
 
-    Where every file is a ``worker``'s, a column of this name says whose a row is.
+    Where every file is a ``worker``'s, a column of this name says whose a row is. Of a ``question`` only its rows are returned.
     """
     tables = [_rows(file) for file in probes]
+    if question is not None:
+        asked = [split_question(question, file) for file in probes]
+        tables = [table.filter(holds(table[column], value)) for table, (column, value) in zip(tables, asked, strict=True)]
     if worker is not None:
         names = [pa.repeat(pa.scalar(file.path.name), table.num_rows) for file, table in zip(probes, tables, strict=True)]
         tables = [table.append_column(worker, name) for name, table in zip(names, tables, strict=True)]
