@@ -162,7 +162,7 @@ def fit_default(data: tuple[Any, ...], n_workers: int, n_classes: int) -> None:
     solved, pool = finish(), estimator.pool_
     if pool.items is not None:
         print("  items have effects here: they would be judged in memory")
-    arguments = (pool.label_weight, pool.offset, pool.bias, pool.vote, pool.correlation)
+    arguments = (pool.label_weight, pool.offset, pool.bias, pool.law)
     engine.pool(cp.asarray(pool.tables), *arguments)
     compiled = finish()
     posterior, _ = engine.pool(cp.asarray(pool.tables), *arguments)

@@ -109,6 +109,11 @@ class Pool:
     few: float = 1.0
     growth: float = 0.0
 
+    @property
+    def law(self) -> tuple[float, ...]:
+        """What labels are worth: the weight of the vote, the correlation, and from how many labels on logits grow, how fast."""
+        return self.vote, self.correlation, self.few, self.growth
+
     def of_workers(self, code: IntArray) -> Pool:
         """Return the pool for other workers, (n_other,): their code here, or -1 for a stranger."""
         code = np.where(code < len(self.tables), code, -1)
@@ -225,8 +230,7 @@ class ByPool:
         """Weigh every item's labels; where the engine can do that itself, and items have no effects, it does."""
         pool = self.pool
         if Ability.POOL in engine.can and pool.items is None and pool.precision is None and pool.trust is None:
-            law = (pool.vote, pool.correlation, pool.few, pool.growth)
-            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, law)
+            posterior, counts = engine.pool(pool.tables, pool.label_weight, pool.offset, pool.bias, pool.law)
             return ItemPosterior(posterior, find_winners(posterior), counts)
         posterior = predict_proba(engine.labels, pool)
         return ItemPosterior(posterior, find_winners(posterior), engine.tally(posterior))
