@@ -295,9 +295,10 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
         possible += [name for name in could_be_numbers(rows, *beside) if possible and name not in possible]
         if len(possible) > 1:
             possible.sort(key=is_called_label, reverse=True)
+            several = len({id_of(row.get(chosen["worker"])) for row in rows}) > 1
+            differ = "differ between workers on the same item" if several else "differ between rows of the same item"
             raise ColumnError(
-                f"Several columns could be the label ({listed(possible)}): they differ between workers on the same item; "
-                "choose one with --label-column."
+                f"Several columns could be the label ({listed(possible)}): they {differ}; choose one with --label-column."
             )
         if possible:
             chosen["label"] = possible[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -55,7 +56,8 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
         return []
     known = {role: best[0] for role in ITEM_WORKER_LABEL if role not in missing and (best := _named(role, names))}
     known.update(given)
-    workers = [known["worker"]] if "worker" in known else _people(names, known) or _other_id(names)
+    again = partial(could_hold, "worker", table.to_pylist(), chosen=known)  # nobody is known who has labelled once only
+    workers = [known["worker"]] if "worker" in known else list(filter(again, _people(names, known) or _other_id(names)))
     found = [one for worker in workers if (one := _beside(table, worker, known)) is not None]
     if not found:
         return []

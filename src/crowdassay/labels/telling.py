@@ -151,10 +151,11 @@ def _with_one_more(table: pa.Table, columns: Mapping[str, str]) -> list[list[str
 def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
     """Return the columns called like ids, files or items that part the guessed items further, so that none comes twice.
 
-    A number that counts rows is none, whether it does so for every worker or for all; nor is the id of a label or a row.
+    The id of a label or a row is none, nor, if there are several workers, is a number that counts rows, for every worker or
+    for all.
 
-    >>> rows = [{"clip": n // 2, "event_id": f"e{n}", "trial_id": n, "vote_id": f"v{n}", "who": 1, "x": 0} for n in range(4)]
-    >>> finer_items(pa.Table.from_pylist(rows), {"item": "clip", "worker": "who", "label": "x"})
+    >>> rows = [{"clip": n // 2, "event_id": f"e{n}", "trial_id": n, "vote_id": f"v{n}", "who": n // 3} for n in range(4)]
+    >>> finer_items(pa.Table.from_pylist(rows), {"item": "clip", "worker": "who"})
     ['event_id']
     """
     needed = [columns.get(role) for role in ("item", "worker")]
@@ -167,7 +168,8 @@ def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
             continue
         n_values, every = int(codes.max()) + 1, int(codes.max()) + 1 == len(codes)
         finer = _n_pairs(codes, item) == n_values > int(item.max()) + 1 and _n_pairs(codes, who) == len(codes)
-        if finer and not (every and (plain_name(name) == "id" or _are_numbers(table[name]))):
+        counts_rows = every and (plain_name(name) == "id" or _are_numbers(table[name]))
+        if finer and not (counts_rows and who.max()):  # where nobody else labels, every row is an item as well as a label
             found.append((every, name))
     return [name for _, name in sorted(found, key=lambda one: one[0])][:SETS_LISTED]
 
