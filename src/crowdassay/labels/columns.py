@@ -368,7 +368,7 @@ def _not_found(
     near = len(nearest) == 1 and (few or _could_be_meant(role, rows, nearest[0], chosen))  # of several alike none is meant
     hint = f"; the nearest is {shown(nearest[0])}" if near else ""
     if missing[-1].name == "label" and not near:
-        hint = _labels_said(names, chosen, [] if few else rows)
+        hint = _labels_said(names, chosen, [] if few else rows, alone=len(missing) == 1)
     remedy = _remedy(missing, several=len(missing) > 1)
     if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
         hint = f"; {listed(rated)} may be what others rated, or the worker"
@@ -381,13 +381,17 @@ def _could_be_meant(role: Role, rows: Sequence[Mapping[str, Any]], name: str, ch
     return could_hold(role.name, rows, name, chosen) and len(cells) > 1 and not (role.kind == "name" and None in cells)
 
 
-def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return what may be the label, after a semicolon: first columns that are called so, however many values they have."""
+def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]], *, alone: bool) -> str:
+    """Return what may be the label, after a semicolon: first columns that are called so, however many values they have.
+
+    Where other columns are missing as well, several that could hold it may be theirs, and are not said.
+    """
     # Where rows are models' and no item is known, it is hardly what they said: settings and results are not offered.
     results = plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen
     free = [name for name in _free(names, chosen) if not is_kind(name) and not is_count(name)]
     called = [name for name in free if is_called_label(name) and (not rows or _may_be_rating(name, rows, chosen))]
     held = [name for name in free if name not in called and not results and could_hold("label", rows, name, chosen)]
+    held = held if alone or len(held) == 1 else []
     by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
     by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
     return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from decimal import Context, Decimal
 from difflib import get_close_matches
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
 CHARACTERS_SHOWN = 60  # characters of a value in a message; ids may be whole documents
 END_SHOWN = 20  # of them from its end, where questions of one kind differ
+CHARACTERS_LISTED = 400  # of a list of values, from which on only their number is said
 
 
 def shown(value: object) -> str:
@@ -38,12 +40,15 @@ def shown_file(path: object) -> str:
 def listed(values: Iterable[object], limit: int = 20) -> str:
     """Join quoted values with commas, saying how many more there are, and what comes several times, such as no name, once.
 
+    Long ones are fewer than ``limit``.
+
     >>> listed(["a", "b", "c"], limit=2), listed(["a", "", ""])
     ("'a', 'b' and 1 more", "'a', '' (2 times)")
     """
     counts = Counter(map(str, values))
     quoted = [f"{shown(value)} ({counted(count, 'time')})" if count > 1 else shown(value) for value, count in counts.items()]
-    if len(quoted) > limit:
+    short = sum(length <= CHARACTERS_LISTED for length in accumulate(map(len, quoted)))
+    if len(quoted) > (limit := min(limit, max(short, 1))):
         return f"{', '.join(quoted[:limit])} and {len(quoted) - limit} more"
     return ", ".join(quoted)
 
