@@ -362,11 +362,13 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     if asked and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
+    concrete = bool(tried)
     if asked and not (no_workers or headless or any("--worker-columns" in way for way in tried)):
-        tried.append("if every row is an item, and columns a and b are its workers', say --worker-columns a,b")
+        columns = "if every row is an item, and some columns hold the labels of one worker each, name these: --worker-columns a,b"
+        tried.append(columns)
     if error.found_nothing and file.dialect is not None and not headless:
         tried.append("if the first row holds labels, not names, say --no-header")
-    return said, [*tried, "if an annotation tool wrote it, name the tool with --from"]
+    return said, tried if concrete else [*tried, "if an annotation tool wrote it, name the tool with --from"]
 
 
 def _other_workers(file: Probe, numbered: bool) -> list[str]:

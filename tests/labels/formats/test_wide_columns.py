@@ -20,11 +20,12 @@ JUSTICES = [f"justice_{name}" for name in ("roberts", "thomas", "alito", "kagan"
 
 
 def table(n_rows=40, **columns):
-    """Draw a table: a list is drawn from, a text is numbered by row, and a number counts rows under one name."""
+    """Draw a table: a list is drawn from, and lists agree a little; a text is numbered by row, a number counts rows under one name."""
     draw = random.Random(1)
+    shared = [draw.randrange(60) for _ in range(n_rows)]
     rows = {name: list(values) for name, values in columns.items() if isinstance(values, list)}
     made = {
-        name: [draw.choice(rows[name]) for _ in range(n_rows)]
+        name: [draw.choice(rows[name]) if draw.random() < 0.6 else rows[name][n % len(rows[name])] for n in shared]
         if name in rows
         else [f"{values}{n}" if isinstance(values, str) else n // values for n in range(n_rows)]
         for name, values in columns.items()
@@ -55,6 +56,40 @@ def test_columns_whose_values_are_other_than_the_raters_are_no_workers(tmp_path)
     assert held.workers.to_pylist() == JUSTICES
     models = table(prompt="p", model_a=["x", "y", "z"], model_b=["x", "y", "z"], **votes("ann", "bob", "cy"))
     assert read_labels(written(tmp_path, models), format="wide").workers.to_pylist() == ["ann", "bob", "cy"]
+
+
+def test_columns_that_agree_no_more_than_by_chance_are_not_proposed_as_workers(tmp_path):
+    draw = random.Random(5)
+    names = ["runs", "phd", "rng", "prep", "hunch"]
+    coded = pd.DataFrame({"case": [f"c{n}" for n in range(40)], **{name: [draw.choice("01") for _ in range(40)] for name in names}})
+    with pytest.raises(ColumnError, match="'runs', 'phd', .* agree no more than chance would have them"):
+        read_labels(written(tmp_path, coded))
+    assert read_labels(written(tmp_path, coded), format="wide").n_workers == 5
+    few = written(tmp_path, coded.head(12))  # too few to tell
+    with pytest.raises(ColumnError, match="If 'runs', .* are workers who answer one question"):
+        read_labels(few)
+    graded = {name: [min(9, n % 8 + draw.randrange(3)) for n in range(40)] for name in names}  # alike in order, not in values
+    with pytest.raises(ColumnError, match="If 'runs', .* are workers who answer one question"):
+        read_labels(written(tmp_path, coded.assign(**graded)))
+
+
+def test_several_columns_make_the_item_of_a_wide_table(tmp_path):
+    path = written(tmp_path, table(doc=2, turn=["1", "2"], **votes("ann", "bob", "cy")).assign(turn=[n % 2 for n in range(40)]))
+    labels = read_labels(path, item_column="doc,turn", worker_columns="ann,bob,cy")
+    assert (labels.n_items, labels.report.columns["item"], labels.items[1].as_py()) == (40, "doc,turn", "0 | 1")
+    held = as_labels(pd.read_csv(path), item_column=["doc", "turn"], worker_columns="ann,bob,cy")
+    assert held.items.to_pylist() == labels.items.to_pylist()
+    with pytest.raises(ColumnError, match="There is no column 'trun' for the item"):
+        read_labels(path, item_column="doc,trun", worker_columns="ann,bob,cy")
+
+
+def test_columns_without_a_header_are_named_by_their_number(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("".join(f"d{n},{n % 2},{n % 3 > 0:d},x{n}\n" for n in range(12)))
+    labels = read_labels(path, no_header=True, item_column="1", worker_columns="2,3")
+    assert (labels.n_items, labels.workers.to_pylist()) == (12, ["2", "3"])
+    with pytest.raises(ColumnError, match="No column is named 'nonsense'; the columns are '1', '2'"):
+        read_labels(path, no_header=True, worker_columns="nonsense")
 
 
 def test_a_result_beside_raters_who_are_named_alike_is_asked_about(tmp_path):
@@ -128,8 +163,11 @@ def test_a_row_is_an_item_unless_a_column_tells_them_apart(tmp_path):
     path = written(tmp_path, table(id=2, **votes("ann", "bob", "cy")))
     labels = read_labels(path, format="wide")
     assert (labels.n_items, labels.report.repeats) == (40, 0)
-    assert labels.report.notes[0] == "A row is an item: 'id' repeats; --item-column says otherwise."
+    assert labels.report.notes[0] == "A row is taken for an item, since 'id' repeats; --item-column names what tells items apart."
     assert read_labels(path, format="wide", item_column="id").n_items == 20
+    gaps = written(tmp_path, table(id="i", **votes("ann", "bob", "cy")).assign(id=lambda one: one["id"].where(one.index > 5)))
+    notes = read_labels(gaps, format="wide").report.notes
+    assert notes[0] == "A row is taken for an item, since 'id' is empty in 6 rows; --item-column names what tells items apart."
     later = written(tmp_path, table(docket=2, sentence="s", **votes("ann", "bob", "cy")))
     assert read_labels(later, format="wide").report.columns["item"] == "sentence"
 

@@ -18,6 +18,8 @@ LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewh
 ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
 LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
 OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
+BY_CHANCE = 1.0  # standard errors above chance up to which columns do not agree
+SLIGHT_AGREEMENT, WOULD_SHOW = 0.2, 3.0  # kappa of workers who hardly agree, and standard errors from which on it would show
 STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
 RESULT_COLUMN = re.compile(r"(?:.*[\s_\-])?(?:kappa|p[\s_\-]?value)", re.IGNORECASE)
 COMPUTED = re.compile(r"-?\d*\.\d{3,}(?:[eE][+-]?\d+)?")  # a number with so many decimals is nobody's answer
@@ -168,3 +170,39 @@ def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
         return None
     apart = np.var(table, axis=0).sum()
     return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
+
+
+def strangers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
+    """Return a sentence where columns agree no more than chance would have them, by their values or by their order; else None.
+
+    Where there are too few rows to show even slight agreement, nothing is said.
+
+    >>> table = list(zip(*["xxy", "yyx", "xxx", "yyy"] * 60))
+    >>> strangers(["ann", "bob", "hue"], table, [0, 1]), strangers(["ann", "bob", "hue"], table, [0, 2])[:38]
+    (None, "'ann', 'hue' agree no more than chance")
+    """
+    rows = rows_of(columns, chosen)
+    places = {cell: n for n, cell in enumerate(sorted({cell for row in rows for cell in row if cell is not None}))}
+    codes = np.array([[-1 if cell is None else places[cell] for cell in row] for row in rows])
+    numbers = np.array([number_of(cell) or 0.0 for cell in places]) if all(number_of(c) is not None for c in places) else None
+    gain = spread = order = slight = 0.0
+    n_ordered = 0
+    for n, one in enumerate(codes.T):
+        for other in codes.T[n + 1 :]:
+            first, second = one[(one >= 0) & (other >= 0)], other[(one >= 0) & (other >= 0)]
+            if not len(first):
+                continue
+            shares = [np.bincount(half, minlength=len(places)) / len(first) for half in (first, second)]
+            chance = float(shares[0] @ shares[1])
+            gain += float((first == second).sum()) - len(first) * chance
+            spread += len(first) * chance * (1 - chance)
+            slight += SLIGHT_AGREEMENT * len(first) * (1 - chance)
+            if numbers is not None and len(set(first)) > 1 and len(set(second)) > 1:
+                order += float(np.corrcoef(numbers[first], numbers[second])[0, 1]) * np.sqrt(len(first) - 1)
+                n_ordered += 1
+    if not spread or slight <= WOULD_SHOW * np.sqrt(spread):
+        return None
+    above = [gain / np.sqrt(spread), *([order / np.sqrt(n_ordered)] if n_ordered else [])]
+    if max(above) > BY_CHANCE:
+        return None
+    return f"{listed([names[n] for n in chosen])} agree no more than chance would have them, so that they hardly answer one question"

@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.labels.cells import ArrowColumn, without
-from crowdassay.labels.columns import check_given
+from crowdassay.labels.cells import ArrowColumn, join_cells, without
+from crowdassay.labels.columns import check_given, split_names
 from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES
 from crowdassay.labels.formats.not_workers import is_nothing, opposed
 from crowdassay.labels.formats.parse import as_name, is_map
@@ -235,6 +235,8 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
     body = [row for row in body if len(row) == width]
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
+    if not headed and named:  # by their number, as with every table without a header
+        return _chosen([str(n + 1) for n in range(width)], body, wanted, probe)
     if not headed:
         note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
         return wide_texts(None, numbers, zip(*body, strict=True), probe.path.name, notes=(note,))
@@ -243,7 +245,8 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
 
 def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe: Probe) -> Wide:
     """Take the workers' columns and the item's; the others are noted, and one that knows the truth is gold."""
-    cells = list(zip(*body, strict=True))
+    names, every = header, list(zip(*body, strict=True))
+    header, cells = _with_joint_item(names, every, wanted.item_column)
     columns = [[cell.strip() for cell in column] for column in cells]
     item, notes = choose_item(header, cells, wanted)  # names as they are: white space may be what tells them apart
     workers, left, known = choose_workers(header, columns, wanted, probe.shown, item)
@@ -253,13 +256,32 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe
     name = "row" if item is None else header[item] or "first column"
     notes = [*notes, *not_workers([header[n] for n in left]), *opposed(header, columns, workers)]
     table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
-    table = replace(table, about=facts_table(header, [table.items.to_pylist(), *columns], probe.path.name))
+    facts = ([cell.strip() for cell in column] for column in every)
+    table = replace(table, about=facts_table(names, [table.items.to_pylist(), *facts], probe.path.name))
     if known is None:
         return table
     labels = _labels(text_column(columns[known], probe.path.name)).to_pylist()
     gold = gold_table(zip(table.items.to_pylist(), labels, strict=True), probe.path.name)
     note = f"The column {shown(header[known])} was taken for what was decided in the end, as gold."
     return replace(table, gold=gold, notes=(*table.notes, note))
+
+
+def _with_joint_item(
+    header: list[str], cells: Sequence[Sequence[str]], item: str | None
+) -> tuple[list[str], Sequence[Sequence[str]]]:
+    """Return names and columns, with one column for those that make the item together, called as they were given.
+
+    >>> _with_joint_item(["doc", "turn", "ann"], [["p", "p"], ["1", "2"], ["x", "y"]], "doc,turn")
+    (['ann', 'doc,turn'], [['x', 'y'], ['p | 1', 'p | 2']])
+    """
+    parts = [] if item is None else split_names(item, header)
+    if item is None or len(parts) < 2:
+        return header, cells
+    for part in parts:
+        check_given("item", part, header)
+    joint = join_cells([pa.array(cells[header.index(part)], pa.string()) for part in parts]).to_pylist()
+    rest = [n for n, name in enumerate(header) if name not in parts]
+    return [*(header[n] for n in rest), item], [*(cells[n] for n in rest), [cell or "" for cell in joint]]
 
 
 def _is_headless(rows: Sequence[Sequence[str]]) -> bool:
@@ -355,7 +377,7 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Wide, str] | None:
     narwhal, there = given
     narwhal = narwhal.collect() if isinstance(narwhal, nw.LazyFrame) else narwhal
     items, own = _items(narwhal, there, asked)
-    rest = [name for name in there if name != own]
+    rest = [name for name in there if own is None or name not in split_names(own, list(there))]
     columns = {name: _whole(series_column(narwhal.get_column(there[name]))) for name in rest}
     rows = (column.slice(0, FIRST_ROWS).to_pylist() for column in columns.values())
     first = [["" if value is None or value != value else text_of(value) for value in row] for row in rows]  # noqa: PLR0124 - NaN
@@ -391,8 +413,11 @@ def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.
     """Return the name of every row, and where it is from."""
     import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
 
-    if asked.item_column is not None:
-        check_given("item", asked.item_column, list(there))
+    parts = [] if asked.item_column is None else split_names(asked.item_column, list(there))
+    for part in parts:
+        check_given("item", part, list(there))
+    if len(parts) > 1:
+        return join_cells([_whole(series_column(narwhal.get_column(there[part]))) for part in parts]), asked.item_column
     index = nw.maybe_get_index(narwhal)
     named = getattr(index, "name", None)
     own = asked.item_column

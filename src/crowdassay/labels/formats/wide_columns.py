@@ -25,6 +25,7 @@ from crowdassay.labels.formats.not_workers import (
     is_nothing,
     no_workers,
     rows_of,
+    strangers,
 )
 from crowdassay.labels.formats.stems import (
     LEAST_FAMILY,
@@ -79,10 +80,13 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> l
     if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
         return []
     sets = doubt or [workers]
-    may = [some for some in sets if no_workers(names, columns, some) is None]
-    reason = (
-        no_workers(names, columns, chosen) if not may else counted_votes(names, columns, workers) if doubt and workers else None
-    )
+    named = [all(is_worker_name(names[n]) for n in some) for some in sets]
+    why = [
+        no_workers(names, columns, some) or (None if told else strangers(names, columns, some))
+        for some, told in zip(sets, named, strict=True)
+    ]
+    may = [some for some, reason in zip(sets, why, strict=True) if reason is None]
+    reason = why[0] if not may else counted_votes(names, columns, workers) if doubt and workers else None
     if reason is not None:
         raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
     ways = [(some, ways_of(names, [some]) if doubt else "--from wide") for some in may]
@@ -232,7 +236,9 @@ def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: R
         ids = [n for n, name in enumerate(names) if (is_id(name) or plain_name(name) in UNIQUE_IDS) and name not in workers]
         ids = [n for n in ids if len(set(columns[n])) == len(columns[n])]
         return (ids[0] if len(ids) == 1 else None), []
-    return None, [f"A row is an item: {shown(names[named[0]])} repeats; --item-column says otherwise."]
+    name, empty = shown(names[named[0]]), sum(not cell.strip() for cell in columns[named[0]])
+    why = f"is empty in {counted(empty, 'row')}" if empty else "repeats"
+    return None, [f"A row is taken for an item, since {name} {why}; --item-column names what tells items apart."]
 
 
 def not_workers(names: Sequence[str]) -> list[str]:
