@@ -649,3 +649,66 @@ def test_the_workers_of_each_question_are_told_by_the_means_beside_them(tmp_path
     said = told(tmp_path, rows)
     assert "If 'old-s1', 'old-s2' are workers who answer one question, say `worker_columns` 'old-s1,old-s2'. If" in said
     assert said.count("`worker_columns`") == 3
+
+
+def test_the_place_in_a_shuffled_run_tells_no_item(tmp_path):
+    rows = [
+        {
+            "rater": w,
+            "slide_number": k,
+            "noun": f"n{(k + 5 * w) % 20}",
+            "hue": f"h{(k + 5 * w) % 20 % 7}",
+            "response": (k + w) % 3,
+        }
+        for w in range(4)
+        for k in range(20)
+    ]
+    assert "slide_number" not in told(tmp_path, rows).partition("name it with")[2]
+    fixed = [row | {"noun": f"n{row['slide_number']}", "hue": "red"} for row in rows]  # the same for every worker
+    assert "`item_column` 'noun'" in told(tmp_path, fixed)
+    alone = [{name: row[name] for name in ("rater", "slide_number", "response")} for row in rows]
+    assert "`item_column` 'slide_number'" in told(tmp_path, alone)
+
+
+def test_columns_without_a_name_and_ids_are_not_offered_as_labels(tmp_path):
+    rows = [
+        {"": 100 + w + 3 * k, "rater": w, "question_id": k, "mid": (w + k) % 4, "clear": (w + k) % 3, "brief": (w * k) % 3}
+        for w in range(6)
+        for k in range(12)
+    ]
+    assert "could be the label ('clear', 'brief')" in told(tmp_path, rows)
+
+
+def test_times_are_not_offered_as_labels(tmp_path):
+    rows = [
+        {
+            "Worker": w,
+            "AnswerAcceptedTime": f"2016.08.{10 + w} 11:28:31 +0000",
+            "sound": f"s{k}.wav",
+            "Answer.3:sliders": 10 * k + w,
+        }
+        for w in range(3)
+        for k in range(8)
+    ]
+    assert "the label may be 'AnswerAcceptedTime'" not in told(tmp_path, rows)
+
+
+def test_people_are_known_by_names_with_an_index_and_by_a_word_at_the_end(tmp_path):
+    rows = [
+        {"worker_indices": w, "worker_unique_ids": f"w{w}", "guid": f"t{k}", "ratings": (w + k) % 3}
+        for w in range(2)
+        for k in range(20)
+    ]
+    said = told(tmp_path, rows)
+    assert "`item_column` 'guid'" in said
+    assert "`label_column` 'ratings'" in said
+    assert "`format='wide'`" not in said
+    heard = [{"nameListener": "abc"[w], "sound": f"s{k}", "warmth": (w + k) % 4} for w in range(3) for k in range(10)]
+    assert "If 'nameListener' is who labelled and 'sound' tells what was labelled" in told(tmp_path, heard)
+
+
+def test_a_long_list_of_columns_does_not_hide_what_is_proposed(tmp_path):
+    columns = {f"question {n}: what do you think of a long text like this one?": [k % 3 for k in range(12)] for n in range(30)}
+    said = told(tmp_path, {"case": [f"c{n}" for n in range(12)], **columns})
+    assert "more) looks like" in said
+    assert len(said.partition("; name")[0]) < 600

@@ -103,3 +103,10 @@ def test_an_empty_list_is_no_answer(tmp_path):
 def test_spans_and_objects_in_a_cell_are_no_classes(cell):
     with pytest.raises(DataError, match=r"Some labels are lists of spans or other objects, such as .*, not classes"):
         refuse_sets(["[]", "x", cell])
+
+
+def test_a_list_in_which_a_choice_comes_again_is_what_several_workers_said(tmp_path):
+    path = written(tmp_path, "['warm', 'warm', 'cold']", "['cold', 'cold']", "['warm', 'cold']", "['warm', 'warm']")
+    for options in ({}, {"options": "set"}, {"options": "each"}):
+        with pytest.raises(DataError, match="they hold the answers of several workers, without saying who gave which"):
+            read_labels(path, **options)

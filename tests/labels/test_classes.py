@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.classes import arrange_classes, class_coder
+from crowdassay.labels.classes import arrange_classes, binned, class_coder
 
 
 def arrange(values, classes=None, kind=None):
@@ -93,3 +93,24 @@ def test_coder_prefers_the_exact_text():
     assert [code(text) for text in ("1.0", "1", "2.00", "yes", "Yes", "3")] == [0, 0, 1, 2, -1, -1]
     assert class_coder(pa.array(["01", "2"]))("1") == -1
     assert class_coder(pa.array([False, True]))("True") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [(["-99", "no", "yes"], None), ([-99, 1, 2, 3], None), (["-999.0", "1", "2"], None)]
+)
+def test_what_surveys_write_where_nobody_answered_is_no_class(values, kind):
+    with pytest.raises(
+        DataError, match=rf"Some labels are '{values[0]}', by which surveys mean that nobody answered; say `missing`"
+    ):
+        arrange(values, kind=kind)
+    assert len(arrange(values, classes=values, kind=kind)[0]) == len(values)
+
+
+def test_a_code_beside_other_negative_numbers_is_a_label():
+    assert len(arrange(["-10", "-9", "0", "7"])[0]) == 4
+    assert len(arrange(["-99"])[0]) == 1
+
+
+def test_bins_are_not_made_of_what_surveys_write_where_nobody_answered():
+    with pytest.raises(DataError, match="nobody answered"):
+        binned(pa.array(["-99", "10", "60", "80"]), ("2",))

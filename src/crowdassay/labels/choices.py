@@ -29,7 +29,7 @@ def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
     >>> choices_of(["[A] [B]", "[A]", "yes, but late", "no"])
     {'[A] [B]': ['A', 'B'], '[A]': ['A'], 'yes, but late': ['yes, but late'], 'no': ['no']}
     """
-    apart = {text: _listed(text) for text in texts}
+    apart = {text: listed_choices(text) for text in texts}
     plain = [text for text, choices in apart.items() if choices is None]
     for separator in SEPARATORS_OF_CHOICES:
         found = {text: parts for text in plain if (parts := _parts(text, separator)) is not None}
@@ -40,6 +40,16 @@ def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
     return {text: [text] if choices is None else choices for text, choices in apart.items()}
 
 
+def refuse_answers_of_several(texts: Collection[str]) -> None:
+    """Refuse lists that hold the same choice twice: one worker names each once, so that they are what several said."""
+    given = (text for text in texts if len(choices := listed_choices(text) or ()) > len(set(choices)))
+    if (example := next(given, None)) is not None:
+        raise DataError(
+            f"Some labels are lists in which a choice comes again, such as {shown(example)}: they hold the answers of several "
+            "workers, without saying who gave which. Give a table with a row for each answer: item, worker, label."
+        )
+
+
 def refuse_sets(texts: Collection[str]) -> None:
     """Refuse labels that certainly name several choices: the same ones in another order would be a class of its own."""
     marked = [text for text in texts if any(mark in text for mark in ("[", *SEPARATORS_OF_CHOICES))]
@@ -48,6 +58,7 @@ def refuse_sets(texts: Collection[str]) -> None:
             f"Some labels are lists of spans or other objects, such as {shown(spans)}, not classes; choose another column, or "
             "give a table with one class per judgement: item, worker, label."
         )
+    refuse_answers_of_several(marked)
     example = _certain_set(marked, {text.strip() for text in texts}) if marked else None
     if example is not None:
         raise DataError(
@@ -75,7 +86,7 @@ def _holds_parts(text: str) -> bool:
 def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:
     """Return a label that is several choices beyond doubt: a list, or names each of which is a label by itself as well."""
     for text in marked:
-        if len(_listed(text) or ()) > 1:
+        if len(listed_choices(text) or ()) > 1:
             return text
     for separator in SEPARATORS_OF_CHOICES:
         found = {text: parts for text in marked if (parts := _parts(text, separator)) is not None}
@@ -90,8 +101,12 @@ def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:
     return None
 
 
-def _listed(text: str) -> list[str] | None:
-    """Return the choices of a list, or of names in brackets one after the other; None if a text is neither."""
+def listed_choices(text: str) -> list[str] | None:
+    """Return the choices of a list, or of names in brackets one after the other; None if a text is neither.
+
+    >>> listed_choices("['a', 'b']"), listed_choices("[A] [B]"), listed_choices("a, b")
+    (['a', 'b'], ['A', 'B'], None)
+    """
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None

@@ -42,6 +42,8 @@ UNANSWERED = frozenset({
     "cannot tell", "cannot judge", "can't judge", "no answer", "refused", "weiß nicht", "weiss nicht", "ich weiß nicht",
     "keine angabe", "k.a", "ne sait pas", "je ne sais pas", "no sé", "no se", "non so", "не знаю", "不知道",
 })  # fmt: skip
+# What surveys write where nobody answered.
+MISSING_CODES = frozenset({"-9", "-99", "-999", "-9999", "-77", "-88"})
 
 
 def arrange_classes(
@@ -82,6 +84,7 @@ def arrange_classes(
     else:
         order = pc.array_sort_indices(vocabulary)
         values, codes, notes = vocabulary.take(order), np.argsort(order.to_numpy()), []
+    refuse_missing_codes(as_text(values).to_pylist())
     notes += _no_answers(values, codes, counts)
     if len(values) == 1:
         notes.append(
@@ -89,6 +92,27 @@ def arrange_classes(
             "chosen, name them all with --classes."
         )
     return values, codes, notes
+
+
+def missing_codes(names: Sequence[str]) -> list[str]:
+    """Return the classes that are a code such as -99, where no other is a negative number: nobody answered there.
+
+    >>> missing_codes(["-99", "1", "2"]), missing_codes(["-99.0", "no", "yes"]), missing_codes(["-10", "-9", "0"])
+    (['-99'], ['-99.0'], [])
+    """
+    found = [name for name in names if (number_key(name) or name) in MISSING_CODES]
+    others = [number_of(name) or 0.0 for name in names if name not in found]
+    return found if others and min(others) >= 0 else []
+
+
+def refuse_missing_codes(names: Sequence[str]) -> None:
+    """Refuse classes of which one means that nobody answered."""
+    if found := missing_codes(names):
+        options = " ".join(f"--missing {shown(name)}" for name in found)
+        raise DataError(
+            f"Some labels are {listed(found)}, by which surveys mean that nobody answered; say {options}, or, if they are "
+            "labels, name all classes with --classes."
+        )
 
 
 def class_order(classes: pa.Array, *, given: bool) -> str:
@@ -237,6 +261,7 @@ def binned(label: ArrowColumn, bins: tuple[str, ...]) -> tuple[pa.Array, tuple[s
             f"--bins goes with labels that are numbers, and {shown(strange[0])} is none; name what stands for no answer with "
             "--missing."
         )
+    refuse_missing_codes([text for text, empty in zip(texts, blank, strict=True) if not empty])
     limits = bin_limits(np.array([number for number in numbers if number is not None]), bins)
     names = tuple(f"{text_of(float(low))} to {text_of(float(high))}" for low, high in pairwise(limits))
     places = bin_places(np.array([number or 0.0 for number in numbers]), limits)

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from crowdassay.labels.roles import ITEM_WORKER_LABEL, KINDS_OF_ITEMS, POSITIONS, ROLES, WORDS_FOR_ITEMS, plain_name
+from crowdassay.labels.roles import (
+    ITEM_WORKER_LABEL,
+    KINDS_OF_ITEMS,
+    NUMBERING,
+    POSITIONS,
+    ROLES,
+    STEPS,
+    WORDS_FOR_ITEMS,
+    plain_name,
+)
 from crowdassay.labels.values import number_of
 
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
@@ -51,19 +60,21 @@ def is_id(name: str) -> bool:
 def names_things(name: str) -> bool:
     """Return whether a column is called after things that are labelled, or numbers something: it holds no labels.
 
-    >>> names_things("doc"), names_things("meme_id"), names_things("index"), names_things("document_tone")
-    (True, True, True, False)
+    >>> [names_things(name) for name in ("doc", "meme_id", "qid", "index", "", "document_tone")]
+    [True, True, True, True, True, False]
     """
-    return is_id(name) or plain_name(name) in WORDS_FOR_ITEMS
+    plain = plain_name(name)  # without one, a column numbers rows
+    return is_id(name) or not plain or plain in WORDS_FOR_ITEMS or (len(plain) == len("qid") and plain.endswith("id"))
 
 
 def is_position(name: str) -> bool:
     """Return whether a column tells where an item was shown, which may be shuffled for every worker.
 
-    >>> is_position("display_order"), is_position("turn")
-    (True, False)
+    >>> is_position("display_order"), is_position("slide_number"), is_position("turn"), is_position("item_number")
+    (True, True, False, False)
     """
-    return last_word(name) in POSITIONS
+    words = words_of(name)
+    return last_word(name) in POSITIONS or (len(words) == 2 and words[0] in STEPS and words[1] in NUMBERING)
 
 
 def is_rank(name: str) -> bool:
@@ -101,7 +112,7 @@ def could_be_numbers(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wo
     candidates = []
     for name in names:
         cells = [(key_of(row, items), id_of(row.get(worker)), cell_text(row.get(name))) for row in rows]
-        beside = is_id(name) or is_position(name) or is_count(name) or last_word(name) in CLOCK_WORDS
+        beside = names_things(name) or is_position(name) or is_count(name) or last_word(name) in CLOCK_WORDS
         numbers = not beside and all(value is not None and number_of(value) is not None for *_, value in cells)
         if numbers and all(len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1)):
             candidates.append(name)
@@ -118,8 +129,22 @@ def is_asked(name: str) -> bool:
 
 
 def last_word(name: str) -> str:
-    """Return the last word of a column's name, small."""
-    return re.split(r"[\s_\-]+", name.casefold())[-1]
+    """Return the last word of a column's name, small; nothing where it has none.
+
+    >>> last_word("page_order"), last_word("AnswerAcceptedTime"), last_word("1")
+    ('order', 'time', '')
+    """
+    return (words_of(name) or [""])[-1]
+
+
+def tells_time(name: str, cells: Collection[str]) -> bool:
+    """Return whether a column is called after a time and holds numbers or dates, and no classes such as morning.
+
+    >>> tells_time("SubmitTime", {"2016.08.29 17:02:56"}), tells_time("part_of_day_time", {"morning", "noon"})
+    (True, False)
+    """
+    known = any(ROLES[role].is_named(name) for role in ("time", "duration"))
+    return known or (last_word(name) in CLOCK_WORDS and all(cell[:1].isdecimal() for cell in cells))
 
 
 def could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
@@ -134,7 +159,7 @@ def could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: 
     if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
         return False
     if role == "label":
-        beside = any(ROLES[other].is_named(name) for other in ("time", "duration")) or names_things(name)
+        beside = tells_time(name, different) or names_things(name)
         return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
     return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
 
@@ -191,7 +216,7 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wor
         cells = [(key_of(row, items), id_of(row.get(worker)), value) for row, value in given]
         few = len({value for *_, value in cells}) <= min(MOST_GUESSED_CLASSES, len(cells) / 2)
         within = (len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1))
-        if few and all(within) and not any(ROLES[role].is_named(name) for role in ("time", "duration")):
+        if few and all(within) and not tells_time(name, {value for *_, value in cells}):
             candidates.append(name)
     answers = [name for name in candidates if not is_rank(name)] or candidates
     return [name for name in answers if not is_kind(name)] or answers

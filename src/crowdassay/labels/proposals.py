@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,14 @@ from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.doubts import Sample
 from crowdassay.labels.extras import find_times
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
-from crowdassay.labels.telling import AGAIN_WORDS, MOST_JOINED_FOR_NOTE, OF_ROWS, item_ways, telling_columns
+from crowdassay.labels.telling import (
+    AGAIN_WORDS,
+    MOST_JOINED_FOR_NOTE,
+    OF_ROWS,
+    item_ways,
+    names_items,
+    telling_columns,
+)
 from crowdassay.labels.values import are_numbers, listed, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
@@ -23,6 +31,7 @@ from crowdassay.text import joined
 PEOPLE = frozenset(
     {
         "subject", "subj", "person", "member", "juror", "reader", "respondent", "pid", "ppt", "sid", "uid",
+        "subid", "subjid", "ppid",
         "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", "moderator", "curator",
         "auditor", "panelist", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
         *MAYBE_WORKERS, *ROLES["worker"].words,
@@ -35,7 +44,26 @@ PEOPLE = frozenset(
     }
 )  # fmt: skip
 NAMING_WORDS = frozenset(
-    {"id", "key", "name", "no", "nr", "num", "number", "code", "hash", "email", "index", "uuid", "family", "model"}
+    {
+        "id",
+        "ids",
+        "key",
+        "name",
+        "no",
+        "nr",
+        "num",
+        "number",
+        "code",
+        "hash",
+        "email",
+        "index",
+        "indices",
+        "uuid",
+        "unique",
+        "family",
+        "model",
+        "pseudonym",
+    }
 )
 JUDGED_ANSWERS = ("answer", "response")  # which models give, and people judge
 EARLIEST_TIME = 1e9  # seconds since 1970, above which numbers without a name may well be times
@@ -139,12 +167,12 @@ def _named(role: str, names: Sequence[str]) -> list[str]:
 def _people(names: Sequence[str], known: Mapping[str, str]) -> list[str]:
     """Return the columns that may be called after people, and are not numbered.
 
-    >>> _people(["pid", "subject", "itemNum", "member_id", "lang", "rater2", "subject_age"], {})
-    ['pid', 'subject', 'member_id']
+    >>> _people(["pid", "subject", "itemNum", "member_id", "lang", "rater2", "subject_age", "nameListener"], {})
+    ['pid', 'subject', 'member_id', 'nameListener']
     """
     free = [name for name in names if name not in known.values() and not name[-1:].isdecimal()]
-    words = {name: words_of(name) for name in free}
-    people = [name for name in free if words[name] and words[name][0] in PEOPLE and NAMING_WORDS.issuperset(words[name][1:])]
+    words = {name: set(words_of(name)) for name in free}
+    people = [name for name in free if words[name] & PEOPLE and words[name] <= PEOPLE | NAMING_WORDS]
     return [name for name in people if "label" in known or plain_name(name) != MAYBE_WORKERS[-1]]  # beside bob, ann is a worker
 
 
@@ -170,8 +198,13 @@ def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str
     """Return a worker's column with those that tell items and those that may be labels beside it, None if there are none."""
     rows: list[dict[str, Any]] = table.to_pylist()
     item, label = known.get("item"), known.get("label")
-    tries = (telling_columns(table, item, worker, label or worker, MOST_JOINED_FOR_NOTE, some) for some in (0.0, FEW_REPEATS))
-    sets = next(filter(None, tries), [])
+    sets: list[list[str]] = []
+    for placed, some in product((False, True), (0.0, FEW_REPEATS)):
+        sets = telling_columns(table, item, worker, label or worker, MOST_JOINED_FOR_NOTE, some, placed=placed)
+        if some:  # what merges some rows must be called like an item
+            sets = [items for items in sets if any(names_items(name, table[name]) for name in items)]
+        if sets:
+            break
     if not sets and item and label and len({(row[item], row[worker]) for row in rows}) == len(rows):
         sets = [[item]]
     if _has_own_ids(table, worker):

@@ -275,7 +275,8 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
     notes += parts_note(probes, columns)
-    return Import(columns={role: columns[role] for role in columns if role in shared}, notes=tuple(notes), **shared_columns)
+    once = tuple(dict.fromkeys(notes))  # what several files share
+    return Import(columns={role: columns[role] for role in columns if role in shared}, notes=once, **shared_columns)
 
 
 def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str, str], list[str]]:
@@ -364,7 +365,9 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
     concrete = bool(tried)
     if asked and not (no_workers or headless or any("--worker-columns" in way for way in tried)):
-        columns = "if every row is an item, and some columns hold the labels of one worker each, name these: --worker-columns a,b"
+        columns = (
+            "if every row is an item, and some columns hold the labels of one worker each, name these: --worker-columns a,b"
+        )
         tried.append(columns)
     if error.found_nothing and file.dialect is not None and not headless:
         tried.append("if the first row holds labels, not names, say --no-header")

@@ -132,6 +132,9 @@ SUBJECTS = ("subjectid", "subject")
 MAYBE_WORKERS = (*SUBJECTS, "ann")  # an annotator, or somebody called Ann
 
 POSITIONS = frozenset({"slot", "position", "order", "rank", "place"})
+# An experiment counts its steps anew for every worker: slide_number, trial_index.
+STEPS = frozenset({"slide", "trial", "screen", "step", "presentation"})
+NUMBERING = frozenset({"number", "num", "no", "nr", "index", "idx", "count", "counter"})
 # Beside columns that are called after one of these, a model is what was rated.
 RATERS = frozenset(
     {"rater", "annotator", "labeler", "labeller", "coder", "evaluator", "grader", "scorer", "assessor", "reviewer"}

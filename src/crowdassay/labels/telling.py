@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import IntArray
 from crowdassay.errors import ColumnError, CrowdassayError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.contents import is_id, is_position, last_word, words_of
+from crowdassay.labels.contents import is_id, is_position, last_word, names_things, words_of
 from crowdassay.labels.delimited import BATCH
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe
@@ -42,7 +42,8 @@ OTHERS_FOR_EACH_QUESTION = 3
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
 REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
-PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus"})  # each of which may number its own items
+# Each of these may number its own items, or ask something else of them.
+PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus", "experiment", "study", "condition", "version"})
 # What with "id" tells labels or rows, whose item another column names.
 OF_ROWS = (
     *ROLES["label"].words,
@@ -144,7 +145,7 @@ def _with_one_more(table: pa.Table, columns: Mapping[str, str]) -> list[list[str
     if not set(columns.values()) <= set(table.column_names):
         return []
     sets = telling_columns(table, columns["item"], columns["worker"], columns["label"], 2)
-    texts = [one for one in sets if len(one) == 2 and not _are_numbers(table[one[1]])]
+    texts = [one for one in sets if len(one) == 2 and (names_things(one[1]) or not _are_numbers(table[one[1]]))]
     return [one for one in texts if AGAIN_WORDS.isdisjoint(words_of(one[1])) and not is_position(one[1])][:1]
 
 
@@ -164,7 +165,7 @@ def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
         return []
     found = []
     for name in table.column_names:
-        if name in columns.values() or not _names_items(name, table[name]) or (codes := _codes(table[name])) is None:
+        if name in columns.values() or not names_items(name, table[name]) or (codes := _codes(table[name])) is None:
             continue
         n_values, every = int(codes.max()) + 1, int(codes.max()) + 1 == len(codes)
         finer = _n_pairs(codes, item) == n_values > int(item.max()) + 1 and _n_pairs(codes, who) == len(codes)
@@ -174,7 +175,7 @@ def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
     return [name for _, name in sorted(found, key=lambda one: one[0])][:SETS_LISTED]
 
 
-def _names_items(name: str, column: ArrowColumn) -> bool:
+def names_items(name: str, column: ArrowColumn) -> bool:
     """Return whether a column is called like an item, an id or a file, or holds names of files."""
     plain = plain_name(name)
     if plain.removesuffix("id").endswith(OF_ROWS) or ROLES["worker"].is_named(name):
@@ -299,13 +300,21 @@ def asking_part(table: pa.Table, items: Sequence[str]) -> tuple[str, str] | None
 
 
 def telling_columns(
-    table: pa.Table, guessed: str | None, worker: str, label: str, most: int = MOST_JOINED, repeats: float = 0.0
+    table: pa.Table,
+    guessed: str | None,
+    worker: str,
+    label: str,
+    most: int = MOST_JOINED,
+    repeats: float = 0.0,
+    *,
+    placed: bool = True,
 ) -> list[list[str]]:
     """Return the fewest columns, the guessed one among several, under which no worker labels an item twice; the best set first.
 
     More than ``most`` columns are not tried together; a share of ``repeats`` is allowed.
     Where there are several workers, most labels must share their item with another: a number for each row tells no items.
-    Sets in which an item's position plays a part are returned only where no others are found. The one that leaves the fewest
+    Sets in which an item's position plays a part are returned only where no others are found, and if ``placed``; never where a
+    column of texts shows that items are shuffled. The one that leaves the fewest
     items is better, and then that of the fewest values, which are names rather than texts.
 
     >>> rows = [{"q": q, "model": m, "who": w, "row": f"{q}{m}{w}", "label": 0} for q in "12" for m in "xyz" for w in "ab"]
@@ -319,6 +328,9 @@ def telling_columns(
     who = _codes(table[worker])
     if who is None:
         return []
+    names = [
+        name for name in names if not is_position(name) or name == guessed or (placed and not _is_shuffled(table, name, who))
+    ]
     # Where nobody else labels an item, what is different in every row may tell items, if it is called so.
     spare = () if who.max() else tuple(name for name in names if plain_name(name).endswith(NAMING_ENDS))
     coded_names = ((name, _codes(table[name])) for name in names)
@@ -345,6 +357,26 @@ def telling_columns(
             fewest = min(found)[0]
             return [list(one) for n_positions, _, _, one in sorted(found) if n_positions == fewest][:SETS_LISTED]
     return []
+
+
+def _is_shuffled(table: pa.Table, place: str, who: IntArray) -> bool:
+    """Return whether texts that several workers met stand in different places, so that a place tells no item.
+
+    >>> rows = [{"trial_no": n, "noun": "abcdef"[(n + w) % 6], "who": w} for w in range(3) for n in range(6)]
+    >>> _is_shuffled(pa.Table.from_pylist(rows), "trial_no", np.repeat([0, 1, 2], 6))
+    True
+    """
+    codes = _codes(table[place])
+    if codes is None or not who.max():
+        return False
+    for name in table.column_names:
+        text = _codes(table[name])
+        if text is None or name == place or _are_numbers(table[name]) or 2 * (int(text.max()) + 1) < int(codes.max()) + 1:
+            continue  # of few values, which may be answers
+        whose = np.bincount(np.unique(text * (int(who.max()) + 1) + who) // (int(who.max()) + 1))
+        if (whose > 1).any() and _n_pairs(text, codes) > max(int(text.max()), int(codes.max())) + 1:
+            return True
+    return False
 
 
 def whole_table(probes: Sequence[Probe], worker: str | None = None, question: str | None = None) -> pa.Table:

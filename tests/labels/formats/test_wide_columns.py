@@ -20,7 +20,7 @@ JUSTICES = [f"justice_{name}" for name in ("roberts", "thomas", "alito", "kagan"
 
 
 def table(n_rows=40, **columns):
-    """Draw a table: a list is drawn from, and lists agree a little; a text is numbered by row, a number counts rows under one name."""
+    """Draw a table: lists are drawn from and agree a little, a text is numbered by row, a number counts rows under one name."""
     draw = random.Random(1)
     shared = [draw.randrange(60) for _ in range(n_rows)]
     rows = {name: list(values) for name, values in columns.items() if isinstance(values, list)}
@@ -61,15 +61,17 @@ def test_columns_whose_values_are_other_than_the_raters_are_no_workers(tmp_path)
 def test_columns_that_agree_no_more_than_by_chance_are_not_proposed_as_workers(tmp_path):
     draw = random.Random(5)
     names = ["runs", "phd", "rng", "prep", "hunch"]
-    coded = pd.DataFrame({"case": [f"c{n}" for n in range(40)], **{name: [draw.choice("01") for _ in range(40)] for name in names}})
-    with pytest.raises(ColumnError, match="'runs', 'phd', .* agree no more than chance would have them"):
+    coded = pd.DataFrame(
+        {"case": [f"c{n}" for n in range(40)], **{name: [draw.choice("01") for _ in range(40)] for name in names}}
+    )
+    with pytest.raises(ColumnError, match=r"'runs', 'phd', .* agree no more than chance would have them"):
         read_labels(written(tmp_path, coded))
     assert read_labels(written(tmp_path, coded), format="wide").n_workers == 5
     few = written(tmp_path, coded.head(12))  # too few to tell
-    with pytest.raises(ColumnError, match="If 'runs', .* are workers who answer one question"):
+    with pytest.raises(ColumnError, match=r"If 'runs', .* are workers who answer one question"):
         read_labels(few)
     graded = {name: [min(9, n % 8 + draw.randrange(3)) for n in range(40)] for name in names}  # alike in order, not in values
-    with pytest.raises(ColumnError, match="If 'runs', .* are workers who answer one question"):
+    with pytest.raises(ColumnError, match=r"If 'runs', .* are workers who answer one question"):
         read_labels(written(tmp_path, coded.assign(**graded)))
 
 
@@ -163,7 +165,9 @@ def test_a_row_is_an_item_unless_a_column_tells_them_apart(tmp_path):
     path = written(tmp_path, table(id=2, **votes("ann", "bob", "cy")))
     labels = read_labels(path, format="wide")
     assert (labels.n_items, labels.report.repeats) == (40, 0)
-    assert labels.report.notes[0] == "A row is taken for an item, since 'id' repeats; --item-column names what tells items apart."
+    assert (
+        labels.report.notes[0] == "A row is taken for an item, since 'id' repeats; --item-column names what tells items apart."
+    )
     assert read_labels(path, format="wide", item_column="id").n_items == 20
     gaps = written(tmp_path, table(id="i", **votes("ann", "bob", "cy")).assign(id=lambda one: one["id"].where(one.index > 5)))
     notes = read_labels(gaps, format="wide").report.notes

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crowdassay.labels.choices import listed_choices
 from crowdassay.labels.contents import is_known, words_of
 from crowdassay.labels.formats.stems import COMPUTED_WORDS, LEAST_FAMILY
 from crowdassay.labels.roles import ROLES
@@ -83,8 +84,10 @@ def _hold_several(cells: Sequence[str]) -> bool:
 
     >>> _hold_several(["1 0 0", "0 0 1", "0 0 0", "1 1 0"]), _hold_several(["a, b", "b", "a", "a, b"])
     (True, False)
+    >>> _hold_several(["['a', 'a', 'b']", "['b', 'b']", "['a', 'a']", "['a']"])
+    True
     """
-    answers = [re.split(r"[\s,;|]+", cell.strip()) for cell in cells]
+    answers = [listed_choices(cell) or re.split(r"[\s,;|]+", cell.strip()) for cell in cells]
     words = Counter(word for parts in answers for word in parts)
     repeated = sum(len(set(parts)) < len(parts) for parts in answers)
     return 2 * repeated > len(cells) and len(words) <= len(cells) / 2
@@ -205,4 +208,5 @@ def strangers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Se
     above = [gain / np.sqrt(spread), *([order / np.sqrt(n_ordered)] if n_ordered else [])]
     if max(above) > BY_CHANCE:
         return None
-    return f"{listed([names[n] for n in chosen])} agree no more than chance would have them, so that they hardly answer one question"
+    said = listed([names[n] for n in chosen])
+    return f"{said} agree no more than chance would have them, so that they hardly answer one question"
