@@ -38,7 +38,7 @@ NOT_WORKERS = {
     ),
     "pairs of things": (
         {"i": [n % 3 for n in N], "j": [(n + 1) % 3 for n in N], "far": [f"0.{n}" for n in N]},
-        "No two of 'i', 'j' ever hold the same value",
+        "'i', 'j' never hold the same value in a row",
     ),
     "two sides": (
         {"id": N, "rude_a": [n % 2 for n in N], "rude_b": [n % 3 % 2 for n in N]},

@@ -113,7 +113,7 @@ def test_a_given_name_that_is_not_there_lists_the_columns_and_the_nearest():
 def test_one_column_cannot_have_two_roles():
     with pytest.raises(ColumnError, match="both the item and the worker"):
         choose("a", "label", item="a", worker="a")
-    with pytest.raises(ColumnError, match="was named by `item_column`; `worker_column` needs another"):
+    with pytest.raises(ColumnError, match="which `item_column` names; name it with `worker_column`"):
         choose("item", "worker", "label", item="worker")
 
 

@@ -104,7 +104,10 @@ def test_bad_comparisons_are_refused(table, error):
 
 def test_a_column_that_serves_already_is_said_to():
     table = pa.table({"left": ["x"], "right": ["y"], "winner": ["x"]})
-    with pytest.raises(ColumnError, match="The column 'left' was named by `winner_column`; `left_column` needs another"):
+    with pytest.raises(
+        ColumnError,
+        match="No column is called like the left but 'left', which `winner_column` names; name it with `left_column`",
+    ):
         read_pairs(table, winner_column="left")
 
 

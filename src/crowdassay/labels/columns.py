@@ -353,8 +353,8 @@ def _not_found(
     for other in wanted:
         if given.get(other.name) is not None and role.is_named(chosen[other.name]):
             return ColumnError(
-                f"The column {shown(chosen[other.name])} was named by {other.option}; {role.option or role.name} needs "
-                "another.",
+                f"No column is called like the {role.name} but {shown(chosen[other.name])}, which {other.option} names; "
+                f"{_remedy(missing, several=len(missing) > 1)}.",
                 missing=absent,
             )
     likeness = {

@@ -51,7 +51,7 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
     if texts and len(possible) == 1:
         chosen["label"] = possible[0]
     elif possible:
-        is_this = "another text in nearly every row" if texts else "the same in all rows of an item, whoever the worker is"
+        is_this = "another text in nearly every row" if texts else "the same in all rows of an item, as what the item shows"
         choose = "could be the label: say" if len(possible) == 1 else "could be the label: choose one with"
         named = f" {shown_file(possible[0])}" if len(possible) == 1 else ""
         raise ColumnError(

@@ -232,9 +232,9 @@ def _name_of(probes: Sequence[Probe], options: ReadOptions) -> str:
 def _read_export(name: str, probes: Sequence[Probe], options: ReadOptions, source: str) -> Import:
     free = ("worker_column",) if name == "forms" else ()
     if chosen := [option for option in PLAIN_ONLY if getattr(options, option) is not None and option not in free]:
-        raise ParameterError(
-            f"{flag(chosen[0])} goes with plain tables; the columns of {name} exports are known (--question chooses one)."
-        )
+        known = f"the columns of {name} exports are known (--question chooses one)"
+        told = "where every worker has a column, their names tell who labelled what" if name == "wide" else known
+        raise ParameterError(f"{flag(chosen[0])} goes with plain tables; {told}.")
     parts = [read(name, replace(file, alone=len(probes) == 1), options) for file in probes]
     rows = [part for part in parts if isinstance(part, Annotations)]
     if rows:

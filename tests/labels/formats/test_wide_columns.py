@@ -260,7 +260,9 @@ def test_what_is_proposed_for_names_with_brackets_can_be_said_and_what_cannot_is
         read_labels(written(tmp_path, two), format="wide")
     assert read_labels(tmp_path / "a.csv", worker_columns="rate [a],rate [b]").workers.to_pylist() == names
     odd = table(id="i", **votes("Lee, Ann", "O'Hara"), **votes("x, y", "z, w", values=("1", "2")))
-    with pytest.raises(ColumnError, match="rename them without commas and quotes, and say which are") as stop:
+    with pytest.raises(
+        ColumnError, match="rename those that are, without commas and quotes, and name them with `worker_columns`"
+    ) as stop:
         read_labels(written(tmp_path, odd), format="wide")
     assert "`worker_columns` '" not in str(stop.value)
 
@@ -337,3 +339,10 @@ def test_questions_that_begin_alike_are_no_workers(tmp_path):
     with pytest.raises(ColumnError, match="look like different questions"):
         read_labels(written(tmp_path, both), format="wide")
     assert read_labels(written(tmp_path, table(id="i", **votes("is_rude_e", "is_rude_w"))), format="wide").n_workers == 2
+
+
+def test_a_column_of_texts_among_those_named_as_workers_is_noted(tmp_path):
+    frame = table(item="t", judge_reason="because ", **votes("judge_a", "judge_b"))
+    notes = read_labels(written(tmp_path, frame), worker_columns="judge_*").report.notes
+    assert any("Hardly anything in 'judge_reason' is in another worker's column; leave it out" in note for note in notes)
+    assert not any("Hardly anything" in note for note in read_labels(written(tmp_path, frame), worker_columns="judge_?").report.notes)

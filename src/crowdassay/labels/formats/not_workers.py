@@ -70,7 +70,7 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
         return reason
     several = [given for row in rows if len(given := [cell for cell in row if cell is not None]) > 1]
     if len(several) >= LEAST_ROWS_SHARED and all(len(set(given)) == len(given) for given in several):
-        return f"No two of {said} ever hold the same value in a row, so that they hardly answer one question"
+        return f"{said} never hold the same value in a row, so that they hardly answer one question"
     return None
 
 

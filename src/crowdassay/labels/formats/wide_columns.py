@@ -204,7 +204,11 @@ def choose_workers(
         if not may:
             raise ColumnError(f"{no_workers(names, columns, doubt[0])}; {UNLESS_WORKERS}.")
         ways = ways_of(names, may)
-        such = f"say which are, such as {ways}" if ways else "rename them without commas and quotes, and say which are"
+        such = (
+            f"say which are, such as {ways}"
+            if ways
+            else "rename those that are, without commas and quotes, and name them with --worker-columns"
+        )
         raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); {such}.")
     columns = [column[:FIRST_ROWS] for column in columns]
     if reason := no_workers(names, columns, workers):
@@ -248,6 +252,23 @@ def not_workers(names: Sequence[str]) -> list[str]:
     if len(names) == 1:
         return [f"Not taken as a worker: the column {shown(names[0])}; if it is one, name all workers with --worker-columns."]
     return [f"Not taken as workers: the columns {listed(names)}; if they are, name all workers with --worker-columns."]
+
+
+def odd_ones(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> list[str]:
+    """Note the columns, of those that were named as workers', that hold hardly anything that another one holds.
+
+    >>> odd_ones(["ann", "bob", "why"], [["y", "n"], ["y", "y"], ["it is", "so so"]], [0, 1, 2])
+    ["Hardly anything in 'why' is in another worker's column; leave it out of --worker-columns if it is no worker's."]
+    """
+    held = Counter(cell for n in workers for cell in set(columns[n]))
+    odd = [names[n] for n in workers if len(workers) > 1 and _is_other(columns[n], held)]
+    if not odd or len(odd) == len(workers):
+        return []
+    which = "it" if len(odd) == 1 else "them"
+    is_one = "it is no worker's" if len(odd) == 1 else "they are no workers'"
+    return [
+        f"Hardly anything in {listed(odd)} is in another worker's column; leave {which} out of --worker-columns if {is_one}."
+    ]
 
 
 def _names_items(name: str, place: int) -> bool:
