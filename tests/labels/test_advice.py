@@ -712,3 +712,15 @@ def test_a_long_list_of_columns_does_not_hide_what_is_proposed(tmp_path):
     said = told(tmp_path, {"case": [f"c{n}" for n in range(12)], **columns})
     assert "more) looks like" in said
     assert len(said.partition("; name")[0]) < 600
+
+
+def test_a_column_that_parts_an_item_is_proposed_with_it(tmp_path):
+    rows = [
+        {"subject": f"{e}{w}", "experiment": e, "url": f"s{k}.wav", "rating": (7 * w + k + len(e)) % 5}
+        for e in ("quality", "noise")
+        for w in range(3)
+        for k in range(12)
+    ]
+    said = told(tmp_path, rows)
+    assert "`item_column` 'url,experiment'" in said
+    assert "`item_column` 'url' " in said

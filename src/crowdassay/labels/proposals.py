@@ -20,6 +20,7 @@ from crowdassay.labels.telling import (
     MOST_JOINED_FOR_NOTE,
     OF_ROWS,
     item_ways,
+    merging_part,
     names_items,
     telling_columns,
 )
@@ -91,7 +92,9 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
         return []
     worker, items, labels = min(found, key=lambda one: len(one[1]))
     options = f" {_option('worker', worker)}" + (f" {_option('label', labels[0])}" if len(labels) == 1 else "")
-    ways = [way.replace("if ", f"if {shown(worker)} is who labelled and ", 1) for way in item_ways(table, [items], options)]
+    part = merging_part(table, items, worker)  # whose sets may number their own, or ask something else
+    sets = [items] if part is None else [[*items, part], items]
+    ways = [way.replace("if ", f"if {shown(worker)} is who labelled and ", 1) for way in item_ways(table, sets, options)]
     if len(labels) > 1:
         ways = [f"{way}, and choose one of {listed(labels)} with --label-column" for way in ways]
     rounds = [name for name in items if not AGAIN_WORDS.isdisjoint(words_of(name))]
