@@ -15,3 +15,9 @@ def test_every_row_has_a_test_or_a_reason():
     assert sorted(FAULTS["ROWS"]) == list(range(1, 36 + len(FAULTS["BROKEN_ON_PURPOSE"])))
     assert {row for row in FAULTS["ROWS"] if row not in found} <= set(FAULTS["NOT_YET"])
     assert not set(found) & set(FAULTS["NOT_YET"]), "a row that is tested needs no excuse"
+
+
+def test_the_front_page_counts_them():
+    root = Path(__file__).parents[2]
+    for page in ("README.md", "CHANGELOG.md"):
+        assert f"{len(FAULTS['ROWS'])} bad inputs and faults" in (root / page).read_text(encoding="utf-8")
