@@ -23,7 +23,7 @@ PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
 # Tables that are nothing without their columns.
-HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "phoenix", "langsmith", "ragas", "pairs")
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "potato", "langfuse", "phoenix", "langsmith", "ragas", "pairs")
 
 
 class Format:
@@ -107,6 +107,10 @@ EXPORT_FORMATS = {
     "kili": Format(
         "Kili: assets with the labels of all authors, as JSON", JSON_FILE, "annotation_tools.kili",
         Mark("labels"), Mark("latestLabel"),
+    ),
+    "potato": Format(
+        "Potato: annotated_instances as TSV, CSV, JSON or JSONL", EITHER_FILE, "annotation_tools.potato",
+        *(Mark(who, "instance_id") for who in ("user", "user_id")), Mark("displayed_text", "label_annotations"),
     ),
     "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "evaluations.promptfoo", Mark("results")),
     "inspect": Format(
