@@ -33,6 +33,8 @@ SPAN_COLUMNS = tuple(
     for first, last in (("start", "end"), ("begin", "end"))
 )
 LIMESURVEY = frozenset({"id", "lastpage", "startlanguage"})  # codes of its first columns
+REDCAP_ID = "recordid"
+REDCAP_ENDINGS = ("complete", "surveytimestamp", "dataaccessgroup", "surveyidentifier")  # of columns beside it
 IBEX_ROW = re.compile(r"\d{9,},[0-9a-f]{32},[^,]+,\d+,\d+,")  # time, hash of who answered, controller, and two numbers
 IBEX_BYTES = 1 << 14  # that hold the comments above the first rows
 IBEX = (
@@ -80,6 +82,12 @@ def refuse_foreign(probe: Probe) -> None:
 def is_of_limesurvey(probe: Probe) -> bool:
     """Return whether a table is a survey of LimeSurvey: a row for each person, a column for each question."""
     return {code_of(name) for name in probe.header} >= LIMESURVEY
+
+
+def is_of_survey(probe: Probe) -> bool:
+    """Return whether a table is a survey of LimeSurvey or REDCap, whose id or record id is a person's and no item's."""
+    names = set(map(plain_name, probe.header))
+    return is_of_limesurvey(probe) or (REDCAP_ID in names and any(name.endswith(REDCAP_ENDINGS) for name in names))
 
 
 def code_of(name: str) -> str:
