@@ -92,6 +92,11 @@ def test_questions_of_limesurvey_that_are_numbered_are_proposed(tmp_path):
         read_labels(path)
     labels = read_labels(path, format="forms", worker_column="token. Mum's code", item_column="R*Q1. *")
     assert (labels.n_labels, labels.n_items, labels.workers.to_pylist()) == (9, 3, ["s4", "s5", "t1"])
+    # Somebody who came back has two ids, and one token.
+    path.write_text(csv_text([*LIME, *asked], [*TOLD, ["4", *TOLD[0][1:]]]))
+    again = r"`worker_column` 'id\. Response ID' .*, or `worker_column` \"token\. Mum's code\" if a person may have"
+    with pytest.raises(ColumnError, match=again):
+        read_labels(path)
     # Codes alone, and questions in an array.
     codes = [name.partition(".")[0] for name in LIME]
     arrays = [f"Q[SQ00{n}]" for n in range(1, 7)]

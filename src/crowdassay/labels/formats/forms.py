@@ -106,7 +106,15 @@ def _proposal_of_codes(probe: Probe) -> list[str]:
     people = [n for code in PERSON_CODES for n in range(len(columns)) if codes[n] == code and _are_names(columns[n])]
     if not alike or not people:
         return []
-    return _said_of(probe.header, alike, people[0], codes)
+    again = [n for n in range(len(columns)) if codes[n] == PERSON_CODES[0] and n not in people and any(columns[n])]
+    return [f"{said}{_or_again(probe.header, again)}" for said in _said_of(probe.header, alike, people[0], codes)]
+
+
+def _or_again(header: Sequence[str], again: Sequence[int]) -> str:
+    """Return the option by which a column of people some of whom answered again names the worker; nothing without one."""
+    return "".join(
+        f", or --worker-column {in_quotes(header[n])} if a person may have answered more than once" for n in again[:1]
+    )
 
 
 def _said_of(header: Sequence[str], blocks: Mapping[str, Sequence[int]], person: int, shown_as: Sequence[str]) -> list[str]:
