@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -16,6 +17,7 @@ from crowdassay.labels.formats.parse import as_list, as_name, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.unnamed import lists_by_class, places_in_lists, said_of_lists, workers_by_class
 from crowdassay.labels.formats.wide_columns import NUMBERED_ROWS, are_classes
+from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import OUTER_KEY, Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown, shown_file
@@ -98,6 +100,22 @@ def said_of_places(probe: Probe) -> tuple[str, str] | None:
     except ColumnError:
         way = f"{way} --item-column {shown_file(join_names(_together(pairs)))}" if _together(pairs) else way
     return said_of_lists([record for _, record in pairs], way)
+
+
+def siblings_said(record: Any, name: str) -> list[str]:
+    """Return a sentence on values in numbered objects beside the one whose value is read, which are labels as well.
+
+    >>> record = {"id": 1, **{f"summary {n}": {"text": "x", "score": n} for n in (1, 2, 3)}}
+    >>> siblings_said(record, "summary 1.score")
+    ["Further labels were not read: 'summary 2.score', 'summary 3.score'; give a table with a row for each of them."]
+    >>> siblings_said(record, "id")
+    []
+    """
+    outer, _, last = name.rpartition(".")
+    pattern = re.compile(r"\d+".join(map(re.escape, re.split(r"\d+", outer))) + re.escape(f".{last}"))
+    others = [other for other in flat(mapping(record)) if other != name and pattern.fullmatch(other)] if outer else []
+    said = f"Further labels were not read: {listed(others)}; give a table with a row for each of them."
+    return [said] if others else []
 
 
 def proposal_objects(probe: Probe) -> str | None:
