@@ -341,7 +341,7 @@ def read_potato(probe: Probe, wanted: ReadOptions) -> Annotations:
     item = wanted.item_column or (POTATO_ITEM if POTATO_ITEM in probe.keys else "id")
     rows = Annotations(item, worker)
     options = [name for name in probe.header if OPTION_MARK in name]
-    records = read_table(probe, rows, [item, worker], [POTATO_TEXT, POTATO_ITEM, *options])
+    records = read_table(probe, rows, [item, worker], [POTATO_TEXT, POTATO_ITEM, POTATO_ANSWERS, *options])
     given = [_by_option(record, options) for record in records]
     names = [as_name(record.get(POTATO_ITEM, record.get("id"))) or "" for record in records]
     asked = {
