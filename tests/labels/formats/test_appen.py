@@ -24,6 +24,16 @@ def test_tainted_and_missed_are_left_out(tmp_path):
     assert (labels.report.rows_read, labels.report.format, labels.report.question) == (7, "appen", "tone")
 
 
+def test_the_way_to_keep_what_missed_a_test_question_is_named_and_reads_it(tmp_path):
+    path = appen_csv([row for row in ROWS if "\n" not in row[2]], tmp_path)
+    way = "--from plain --item-column '_unit_id' --worker-column _worker_id --label-column 'tone'"
+    assert any(
+        note.endswith(f"To keep them, and those that are tainted, say {way}.") for note in read_labels(path).report.notes
+    )
+    kept = read_labels(path, format="plain", item_column="_unit_id", worker_column="_worker_id", label_column="tone")
+    assert kept.n_labels == 6
+
+
 def test_test_questions_are_gold_when_they_have_one_answer(tmp_path):
     labels = read_labels(appen_csv(ROWS, tmp_path), allow_drops=True)
     assert labels.report.gold == 1

@@ -6,6 +6,9 @@ import pytest
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.files import read_labels
+from crowdassay.labels.formats.foreign import is_of_survey
+from crowdassay.labels.formats.forms import proposal
+from crowdassay.labels.probe import probe
 from support.exports import csv_text, json_lines, rows_of, write
 
 SAID = [("ann", "yes", "no", "yes"), ("bob", "no", "no", "yes"), ("cy", "yes", "", "no")]
@@ -34,7 +37,7 @@ def test_questions_of_another_kind_are_not_taken_for_items(tmp_path):
     path = write(tmp_path / "form.csv", csv_text(["worker", "age", *ASKED], lines))
     with pytest.raises(ColumnError, match="say `format='forms'`"):
         read_labels(path)
-    with pytest.raises(ColumnError, match=r"not all answered alike \('age'; 'is 0 rude\?', .*`item_column`"):
+    with pytest.raises(ColumnError, match=r"not all answered alike; name those .* `item_column`, .*: 'is\*' \(3 columns\)\."):
         read_labels(path, format="forms")
     assert rows_of(read_labels(path, format="forms", item_column="is*")) == ROWS
 
@@ -89,6 +92,11 @@ def test_questions_of_limesurvey_that_are_numbered_are_proposed(tmp_path):
         read_labels(path)
     labels = read_labels(path, format="forms", worker_column="token. Mum's code", item_column="R*Q1. *")
     assert (labels.n_labels, labels.n_items, labels.workers.to_pylist()) == (9, 3, ["s4", "s5", "t1"])
+    # Somebody who came back has two ids, and one token.
+    path.write_text(csv_text([*LIME, *asked], [*TOLD, ["4", *TOLD[0][1:]]]))
+    again = r"`worker_column` 'id\. Response ID' .*, or `worker_column` \"token\. Mum's code\" if a person may have"
+    with pytest.raises(ColumnError, match=again):
+        read_labels(path)
     # Codes alone, and questions in an array.
     codes = [name.partition(".")[0] for name in LIME]
     arrays = [f"Q[SQ00{n}]" for n in range(1, 7)]
@@ -282,3 +290,72 @@ def test_columns_of_names_beside_columns_of_the_same_numbers_are_who_gave_them(t
         read_labels(path)
     labels = read_labels(path, question="rude")
     assert (labels.n_items, labels.n_workers, labels.n_labels) == (10, 5, 20)
+
+
+CARE = ["wait", "fly", "wait", "walk"]
+
+
+def redcap(record="Record ID"):
+    """Return a survey in which each person answered four cases and said how sure they were."""
+    asked = [f"Question {n}: a long text ...{end}" for n in range(1, 5) for end in ("", " (sure, 1 to 9)")]
+    rows = [
+        [
+            str(who),
+            "3/1/26 10:00",
+            f"degree {who}",
+            *(cell for n in range(4) for cell in (CARE[(n + who) % 4], str(5 + n % 2))),
+            "",
+            "Complete",
+        ]
+        for who in range(7, 12)
+    ]
+    return [record, "Survey Timestamp", "Your degree?", *asked, "Question 5: dropped", "Complete?"], rows
+
+
+def test_a_survey_with_a_record_for_each_person_is_proposed_by_its_blocks(tmp_path):
+    header, rows = redcap()
+    path = write(tmp_path / "survey.csv", csv_text(header, rows))
+    assert is_of_survey(probe(path))
+    (said,) = proposal(probe(path))
+    assert said.endswith("--worker-column 'Record ID' --item-column 'Question *: a long text ...'")  # without how sure
+    header = [name.replace("a long text", f"text {n}") for n, name in enumerate(header)]
+    alike = [[cell for n, cell in enumerate(row) if n % 2 or n < 3] for row in (header, *rows)]
+    path = write(tmp_path / "cases.csv", csv_text(alike[0], alike[1:]))
+    (said,) = proposal(probe(path))
+    assert said.endswith("stand for what was labelled, say --from forms --worker-column 'Record ID' --item-column 'Question*'")
+    labels = read_labels(path, format="forms", worker_column="Record ID", item_column="Question*")
+    assert (labels.n_labels, labels.n_items, labels.n_workers) == (20, 4, 5)
+    assert (
+        proposal(probe(write(tmp_path / "other.csv", csv_text(["Record ID", "rater1", "rater2"], [["1", "a", "b"]] * 9)))) == []
+    )
+
+
+def test_columns_without_an_answer_are_counted(tmp_path):
+    lines = [[*row, ""] for row in SAID]
+    labels = read_labels(write(tmp_path / "form.csv", csv_text(["worker", *ASKED, "is 3 rude?"], lines)))
+    assert rows_of(labels) == ROWS
+    assert labels.report.notes[1] == "1 column of items held no answer: 'is 3 rude?'."
+    assert "is 3" not in labels.report.notes[0]
+
+
+def test_items_of_one_name_are_refused(tmp_path):
+    path = write(
+        tmp_path / "form.csv", csv_text(["worker", "age", "sure?", "sure?"], [["a", "31", "x", "y"], ["b", "40", "y", "y"]])
+    )
+    with pytest.raises(ColumnError, match=r"called 'sure\?'; rename all but one"):
+        read_labels(path, format="forms", item_column="sure*")
+
+
+def test_what_is_not_answered_alike_is_told_by_patterns(tmp_path):
+    blocks = {"open": ["yes", "no", "no"], "fair": ["a lot", "hardly", "a lot"]}
+    header = ["responseid", "age", *(f"{name}_{n}" for name in blocks for n in (1, 2, 3))]
+    rows = [
+        [f"R{who}", str(30 + 7 * who), *(said[(who + n) % 3] for said in blocks.values() for n in (1, 2, 3))]
+        for who in range(5)
+    ]
+    path = write(tmp_path / "survey.csv", csv_text(header, rows))
+    with pytest.raises(ColumnError, match=r"alike; name those .*: 'open_\*' \(3 columns\), 'fair_\*' \(3 columns\)\.") as error:
+        read_labels(path, format="forms", worker_column="responseid")
+    assert "worker_column" not in str(error.value)
+    with pytest.raises(ColumnError, match=r"say .*forms.* 'responseid' .*'open_\*' \(or another pattern, such as 'fair_\*'\)"):
+        read_labels(path)

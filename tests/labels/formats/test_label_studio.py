@@ -139,6 +139,23 @@ def test_the_question_is_asked_for_when_none_or_several_vary(tmp_path):
     assert read_labels(path, question="stars").class_names == ("0", "1", "2")
 
 
+def agreed(times=2, **more):
+    """Return annotations that never differ within a task, whose image is another for each."""
+    said = [(n, who) for n in range(12) for who in ("ann", "bob")[:times]]
+    return [{**small(n, who, ["warm", "cold"][n % 2], text=f"{n}.jpg"), **more} for n, who in said]
+
+
+def test_what_is_another_for_every_task_is_no_question_where_all_agree(tmp_path):
+    labels = read_labels(write(tmp_path / "a.json", json.dumps(agreed())))
+    assert (labels.report.question, labels.n_labels, labels.class_names) == ("tone", 24, ("cold", "warm"))
+    records = agreed()
+    path = write(tmp_path / "a.csv", csv_text(records[0], [record.values() for record in records]))
+    assert read_labels(path).report.question == "tone"
+    for doubtful in (agreed(split="train"), agreed(times=1)):
+        with pytest.raises(ParameterError, match=r"several questions \('text', 'tone'"):
+            read_labels(write(tmp_path / "b.json", json.dumps(doubtful)))
+
+
 def test_multi_select_cells_and_tasks_without_annotation(tmp_path):
     one, two = json.dumps({"choices": ["warm"]}), json.dumps({"choices": ["warm", "cold"]})
     records = [*SMALL, small(3, "ann", one), small(3, "bob", two), small(4, None, None), small(5, "ann", "")]

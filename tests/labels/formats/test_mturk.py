@@ -25,11 +25,13 @@ def test_a_reason_to_reject_rejects(tmp_path):
 
 
 def test_with_several_inputs_the_hit_is_the_item(tmp_path):
-    rows = [("H1", "A", "Approved", "u", "t", "x"), ("H1", "B", "Approved", "u", "t", "y")]
-    path = mturk_csv(rows, tmp_path, ["Input.url", "Input.title", "Answer.q"])
-    labels = read_labels(path)
-    assert labels.items.to_pylist() == ["H1"]
-    assert "'Input.url', 'Input.title'" in labels.report.notes[0]
+    more = [("H2", "A", "Approved", "v", "s", "z", "x"), ("H2", "B", "Approved", "v", "s", "z", "y")]
+    rows = [("H1", "A", "Approved", "u", "t", "z", "x"), ("H1", "B", "Approved", "u", "t", "z", "y")]
+    labels = read_labels(mturk_csv([*rows, *more], tmp_path, ["Input.url", "Input.title", "Input.kind", "Answer.q"]))
+    assert labels.items.to_pylist() == ["H1", "H2"]
+    assert labels.report.notes[-1].endswith("one of 'Input.url', 'Input.title'.")  # the kind never differs
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Input.title", "Input.kind", "Answer.q"])
+    assert not any("to tell them by an input" in note for note in read_labels(path).report.notes)
     for name in ("Input.title", "title"):
         assert read_labels(path, item_column=name).items.to_pylist() == ["t"]
     with pytest.raises(ColumnError, match=r"no column 'nope'"):
@@ -171,3 +173,17 @@ def test_the_button_that_sends_a_form_is_no_question(tmp_path):
     labels = read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", "Answer.submit"]))
     assert (labels.report.question, rows_of(labels)) == ("q", [("u", "A", "x"), ("u", "B", "y")])
     assert read_labels(mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", "Answer.submit"]), question="submit").n_classes == 1
+
+
+def test_clocks_of_the_page_are_no_questions(tmp_path):
+    rows = [
+        ("H1", "A", "Approved", "u", "x", "12.5", "2016-09-22T21:46:25", "1474605989000", "Thu Sep 22 21:47:22 PDT 2016"),
+        ("H1", "B", "Approved", "u", "y", "3", "2016-09-22T21:48:25", "{}", "Thu Sep 22 21:49:22 PDT 2016"),
+    ]
+    names = ["activeTime", "startTime", "load_time", "time"]
+    path = mturk_csv(rows, tmp_path, ["Input.url", "Answer.q", *(f"Answer.{name}" for name in names)])
+    assert read_labels(path).report.question == "q"
+    assert read_labels(path, question="activeTime").n_classes == 2
+    said = [(*row[:4], label, row[5]) for row, label in zip(rows, ("morning", "evening"), strict=True)]
+    path = mturk_csv(said, tmp_path, ["Input.url", "Answer.time", "Answer.seconds"])
+    assert read_labels(path).report.question == "time"  # which was asked, in words

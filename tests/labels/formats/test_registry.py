@@ -270,20 +270,56 @@ def test_files_named_after_workers_are_heeded_or_refused(tmp_path):
         read_labels(exports.wide(ROWS, tmp_path), format="wide", worker_from_filename=True)
 
 
-@pytest.mark.parametrize("comments", ["", "# Results on Thursday, June 29 2017\n# USER AGENT: Mozilla/5.0\n"])
-def test_results_of_ibex_are_refused_by_name(tmp_path, comments):
-    who = "86d6461549817075744adbcbb74e7bb6"
-    rows = [
-        f"1498778944,{who},Form,1,0,intro,NULL,age,18",
-        f"1498778944,{who},AcceptabilityJudgment,27,0,neut8,8,She stamped it.",
+IBEX_WHO = ("86d6461549817075744adbcbb74e7bb6", "00556d872a450879cc67145119312a4d")
+
+
+def ibex_rows(who, *answers, controller="AcceptabilityJudgment", kind="neut8"):
+    """Return the rows of what was shown and answered, as Ibex writes them."""
+    start = [f"1498778944,{who},{controller},{n},0,{kind},{n}" for n, _ in answers]
+    said = [
+        f"{row},She stamped it%2C twice.\n{row},How is it?,{answer},NULL,4700"
+        for row, (_, answer) in zip(start, answers, strict=True)
     ]
-    rows.append(f"1498778944,{who},AcceptabilityJudgment,27,0,neut8,8,How is it?,Neutral,NULL,4700")
+    return [f"1498778944,{who},Form,1,0,intro,NULL,age,18", *"\n".join(said).split("\n")]
+
+
+@pytest.mark.parametrize("comments", ["", "# Results on Thursday, June 29 2017\n# USER AGENT: Mozilla/5.0\n"])
+def test_results_of_ibex_are_read_by_their_rows_of_answers(tmp_path, comments):
+    rows = [row for who in IBEX_WHO for row in ibex_rows(who, (27, "Neutral"), (31, "Good%2C yes"), (32, "NULL"))]
+    rows += ibex_rows(IBEX_WHO[0], (2, "Neutral"), kind="practice-1")
+    rows += [f"1498778944,{IBEX_WHO[0]},DashedSentence,27,1,neut8,8,1,The,352,False,The frog sat."]
     path = tmp_path / "results.txt"
     path.write_text(comments + "".join(f"{row}\n" for row in rows))
+    labels = read_labels(path)
+    assert (labels.report.format, labels.report.question) == ("ibex", "AcceptabilityJudgment")
+    assert exports.rows_of(labels) == [
+        (item, who, label) for item, label in (("27", "Neutral"), ("31", "Good, yes")) for who in sorted(IBEX_WHO)
+    ]
+    assert labels.report.dropped == {"practice": 1, "no answer": 2}
+    assert labels.item_text.to_pylist()[0] == "She stamped it, twice."
+    path.write_text("\n".join([*rows, *ibex_rows(IBEX_WHO[0], (27, "yes"), controller="Question")]))
+    with pytest.raises(ParameterError, match=r"\('AcceptabilityJudgment', 'Question'\)"):
+        read_labels(path)
+    answers = [row for row in rows if row.endswith("4700") and "practice" not in row]
+    path.write_text("\n".join(answers))  # which is a table by itself
+    assert read_labels(path).n_labels == 4
+    labels = read_labels(path, no_header=True, item_column="4", worker_column="2", label_column="9")
+    assert (labels.n_labels, labels.n_items) == (6, 3)
+
+
+def test_results_of_pcibex_are_refused_with_the_columns_to_name(tmp_path):
+    rows = [
+        f"1621001000,{who},PennController,{n},0,trial,NULL,{row}"
+        for who in IBEX_WHO
+        for n in (7, 9)
+        for row in (f"Scale,rate,Choice,{n % 3},1621001002,NULL", "PennController,9,_Trial_,Start,1621001002,NULL")
+    ]
+    path = tmp_path / "results.csv"
+    path.write_text("# 1. Results reception time.\n" + "\n".join(rows))
     with pytest.raises(
-        DataError, match=r"file of results of Ibex or PCIbex, .*; keep the rows that hold answers, .* field of a row"
+        DataError, match=r"results of PCIbex, .*keep the rows .* `item_column` 4 `worker_column` 2 `label_column` 11"
     ):
         read_labels(path)
-    path.write_text("".join(f"{n}{rows[-1][1:]}\n" for n in range(1, 4)))  # only those, all alike
-    labels = read_labels(path, no_header=True, item_column="6", worker_column="2", label_column="9")
-    assert (labels.n_labels, labels.workers.to_pylist(), labels.class_names) == (3, [who], ("Neutral",))
+    path.write_text("\n".join(row for row in rows if ",Choice," in row))
+    labels = read_labels(path, no_header=True, item_column="4", worker_column="2", label_column="11")
+    assert (labels.n_labels, labels.n_items, labels.class_names) == (4, 2, ("0", "1"))

@@ -468,6 +468,67 @@ def test_judgements_inside_items_with_another_question_and_item(tmp_path):
         read_labels(same)
 
 
+def played(who, condition="nice", **more):
+    """Return what one worker's experiment sent: a list of what was played, and one of the ratings."""
+    files = [f"{n}.wav" for n in range(4)]
+    data = {"filename": files, "rating": [(n + len(who)) % 3 for n in range(4)], "age": ["31"], "condition": condition, **more}
+    return {"WorkerId": who, "SubmitTime": "2017-04-11T02:29:57Z", "answers": {"data": data}}
+
+
+def test_parallel_lists_of_items_and_labels_of_one_worker(tmp_path):
+    path = write(tmp_path / "a.jsonl", json_lines([played("ann"), played("cy"), played("carl")]))
+    labels = read_labels(path)
+    assert (labels.report.format, labels.report.question, labels.n_labels) == ("nested", "rating", 12)
+    assert labels.report.columns == {"item": "filename", "worker": "WorkerId", "label": "rating"}
+    assert rows_of(labels)[:3] == [("0.wav", "ann", "0"), ("0.wav", "carl", "1"), ("0.wav", "cy", "2")]
+
+
+def test_parallel_lists_are_not_thrown_together_where_other_things_may_have_been_asked(tmp_path):
+    path = write(tmp_path / "a.jsonl", json_lines([played("ann"), played("cy", "clear"), played("carl")]))
+    with pytest.raises(
+        ColumnError, match=r"'filename'; if .* 'condition' too, say `item_column` 'filename,condition', otherwise"
+    ):
+        read_labels(path)
+    assert read_labels(path, item_column="filename,condition").n_items == 8
+    assert read_labels(path, item_column="filename").n_items == 4
+    folder = tmp_path / "each"
+    folder.mkdir()
+    for who in ("ann", "cy"):
+        write(folder / f"{who}.json", json.dumps(played(who)))
+    with pytest.raises(ColumnError, match="'condition' too"):  # of which a file by itself cannot tell
+        read_labels(folder)
+    assert read_labels(folder, item_column="filename").n_labels == 8
+
+
+def test_tags_of_tokens_are_no_labels_of_items(tmp_path):
+    records = [{"user": who, "text": ["a", "frog", "sat"], "labels": ["O", "B-X", "O"]} for who in ("ann", "bob")]
+    with pytest.raises((ColumnError, DataError)):
+        read_labels(write(tmp_path / "a.jsonl", json_lines(records)))
+
+
+def test_judgements_deep_in_a_record_are_told_by_the_keys_that_lead_to_them(tmp_path):
+    def reviews(n):
+        return [
+            {"worker_id": who, "text-rating": (n + len(who)) % 3, "text-rank": n % 2, "spans": []} for who in ("ann", "carl")
+        ]
+
+    records = [
+        {
+            "passage-id": f"p{m}",
+            "questions": {str(q): {s: {"said": "x", "reviews": reviews(m + q)} for s in "ab"} for q in (0, 1)},
+        }
+        for m in (0, 1)
+    ]
+    path = write(tmp_path / "a.jsonl", json_lines(records))
+    labels = read_labels(path)
+    assert (labels.report.format, labels.report.question, labels.n_labels, labels.n_items) == ("nested", "text-rating", 16, 8)
+    assert rows_of(labels)[:2] == [("p0 | 0 | a", "ann", "0"), ("p0 | 0 | a", "carl", "1")]
+    assert read_labels(path, question="text-rank").n_classes == 2
+    nameless = [{key: value for key, value in record.items() if key == "questions"} for record in records]
+    with pytest.raises((ColumnError, DataError)):
+        read_labels(write(tmp_path / "b.jsonl", json_lines(nameless)))
+
+
 def test_labels_whose_workers_are_not_known_are_refused_by_name(tmp_path):
     path = write(tmp_path / "snli.jsonl", json_lines([{"pairID": "p1", "annotator_labels": ["a", "b"]}]))
     with pytest.raises(DataError, match="'annotator_labels' list labels without saying who gave which"):

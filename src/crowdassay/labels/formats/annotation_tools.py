@@ -1,10 +1,11 @@
-"""Tools for annotation, but for Label Studio: doccano, Prodigy, Kili, Argilla and Labelbox, in this order."""
+"""Tools for annotation, but for Label Studio: doccano, Prodigy, Kili, Argilla, Labelbox and Potato, in this order."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -33,6 +34,12 @@ UNFINISHED = ("discarded", "draft")
 V1_FIELDS = ("Labeled Data", "Created By", "Label")  # what every record of v1 has
 CLASSIFICATION_ANSWERS = ("radio_answer", "checklist_answers", "checklist_answer", "answers", "answer")
 V1_ITEMS = ("DataRow ID", "Labeled Data")  # the oldest have no ids of data rows
+# Potato
+POTATO_ITEM, POTATO_ANSWERS, POTATO_TEXT = "instance_id", "label_annotations", "displayed_text"
+POTATO_WORKERS = ("user_id", "user")
+OPTION_MARK = ":::"  # between a question and an option in the name of a column
+PAGE_ENDING = ".html"  # of what Potato calls surveyflow: pages of consent, of instructions, of questions about the person
+NOT_TICKED, TICKED = frozenset({"", "false", "none", "null"}), frozenset({"1", "true", "on"})
 
 
 def recognise_doccano(probe: Probe) -> bool:
@@ -313,3 +320,88 @@ def _labelbox_answers(classifications: list[dict[str, Any]]) -> dict[str, list[A
 
 def _name(choice: dict[str, Any]) -> Any:
     return choice.get("name", choice.get("title", choice.get("value")))
+
+
+def recognise_potato(probe: Probe) -> bool:
+    """Return whether a record has the answers to all questions, or columns are called after a question and an option."""
+    return probe.has(POTATO_ANSWERS) or any(OPTION_MARK in name for name in probe.header)
+
+
+def read_potato(probe: Probe, wanted: ReadOptions) -> Annotations:
+    """Read the options chosen of every question; pages of the survey around the items are left out.
+
+    Such a page ends in .html and asks what no item is asked.
+    """
+    worker = next((name for name in POTATO_WORKERS if name in probe.keys), None)
+    if worker is None:
+        raise DataError(
+            f"{probe.shown} does not say who gave which label: it is what Potato writes for one user; give the file "
+            "annotated_instances that it writes for all users together."
+        )
+    item = wanted.item_column or (POTATO_ITEM if POTATO_ITEM in probe.keys else "id")
+    rows = Annotations(item, worker)
+    options = [name for name in probe.header if OPTION_MARK in name]
+    records = read_table(probe, rows, [item, worker], [POTATO_TEXT, POTATO_ITEM, POTATO_ANSWERS, *options])
+    given = [_by_option(record, options) for record in records]
+    names = [as_name(record.get(POTATO_ITEM, record.get("id"))) or "" for record in records]
+    asked = {
+        question for name, answers in zip(names, given, strict=True) if not name.endswith(PAGE_ENDING) for question in answers
+    }
+    said: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for answers in given:
+        for question, option, value in chain(*answers.values()):
+            said[question, option].add(value.casefold())
+    for record, name, answers in zip(records, names, given, strict=True):
+        if asked and name.endswith(PAGE_ENDING) and not asked & answers.keys():
+            rows.drop("page of the survey")
+            continue
+        rows.add_text(record.get(item), record.get(POTATO_TEXT))
+        rows.add(record.get(item), record.get(worker), _potato_answers(answers, said))
+    return rows
+
+
+def _by_option(record: dict[str, Any], columns: Sequence[str]) -> dict[str, list[tuple[str, str, str]]]:
+    """Return by question what a record says of each option: question, option and value.
+
+    >>> _by_option({"tone:::warm": "1", "tone:::cold": ""}, ["tone:::warm", "tone:::cold"])
+    {'tone': [('tone', 'warm', '1')]}
+    >>> _by_option({"label_annotations": {"tone": {"warm": True, "cold": False}, "sure": "yes"}}, [])
+    {'tone': [('tone', 'warm', 'true'), ('tone', 'cold', 'false')], 'sure': [('sure', '', 'yes')]}
+    """
+    cells = [(*name.partition(OPTION_MARK)[::2], record.get(name)) for name in columns]
+    for question, options in mapping(parsed(record.get(POTATO_ANSWERS))).items():
+        several = options.items() if isinstance(options, dict) else [("", choice) for choice in as_list(options)]
+        cells += [(question, option, value) for option, value in several]
+    given: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
+    for question, option, value in cells:
+        if (text := (as_name(value) or "").strip()) != "":
+            given[question].append((question, option, text))
+    return dict(given)
+
+
+def _potato_answers(
+    answers: Mapping[str, Sequence[tuple[str, str, str]]], said: Mapping[tuple[str, str], set[str]]
+) -> dict[str, list[str]]:
+    """Return the options chosen of every question; numbers and texts, which have many values, answer questions of their own.
+
+    ``said`` is all that the file says of each option: what is ticked has one value, its number or its name.
+
+    >>> said = {("tone", "warm"): {"1"}, ("tone", "cold"): {"2"}, ("sure", "slider"): {"20", "75"}}
+    >>> _potato_answers({"tone": [("tone", "cold", "2")], "sure": [("sure", "slider", "75")]}, said)
+    {'tone': ['cold'], 'sure': ['75']}
+    """
+    found: dict[str, list[str]] = {}
+    for question, given in answers.items():
+        for _, option, value in given:
+            alone = all(other != question or name == option for other, name in said)
+            ticked = said[question, option] - {"0"} - NOT_TICKED
+            if option == "" or (len(ticked) > 1 and not ticked <= TICKED):
+                own = question if alone or option == "" else f"{question}{OPTION_MARK}{option}"
+                found.setdefault(own, []).append(value)
+            else:
+                chosen = found.setdefault(question, [])
+                # An unticked box may be written as 0, which is an answer where it stands by itself.
+                unticked = value == "0" and (len(given) > 1 or bool(ticked))
+                if value.casefold() not in NOT_TICKED and not unticked:
+                    chosen.append(value if option == f"scale_{value}" else option)
+    return found

@@ -14,7 +14,7 @@ from crowdassay.labels.formats.parse import answers_in, as_list, is_filled, item
 from crowdassay.labels.formats.record import Annotations, choose_question
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
-from crowdassay.labels.values import mapping
+from crowdassay.labels.values import mapping, shown_file
 from crowdassay.read_options import ReadOptions
 
 # Toloka
@@ -25,6 +25,8 @@ REFUSED_STATES = ("rejected", "skipped", "expired")
 # Appen, formerly Figure Eight and CrowdFlower
 APPEN_UNIT, APPEN_WORKER, APPEN_GOLD = "_unit_id", "_worker_id", "_gold"
 AGGREGATED_COLUMNS = ("_unit_state", "_trusted_judgments")
+MISSED = "missed test question"
+MISSED_NOTE = "Judgements that missed a test question were left out; workers may look better than they are."
 TRUE_CELLS = frozenset({"true", "1", "yes", "x"})
 # Zooniverse
 USER_COLUMNS = ("user_name", "user_id")
@@ -111,6 +113,12 @@ def read_appen(probe: Probe, wanted: ReadOptions) -> Annotations:
             rows.add_gold(row[item], {name: given for name, given in known.items() if len(given) == 1})
         if not _is_untrusted(rows, tainted=_is_true(row.get("_tainted")), missed=_is_true(row.get("_missed"))):
             rows.add(row[item], row[APPEN_WORKER], answers, time=from_american(row.get("_created_at")))
+    if rows.dropped[MISSED]:
+        question = shown_file(asked[0]) if len(asked) == 1 else "QUESTION"
+        rows.note(
+            f"{MISSED_NOTE} To keep them, and those that are tainted, say --from plain --item-column {shown_file(item)} "
+            f"--worker-column {APPEN_WORKER} --label-column {question}."
+        )
     if tested_units:
         rows.note(f"Test questions that accept several answers are not counted as gold: {len(tested_units)}.")
     return rows
@@ -132,15 +140,15 @@ def _read_json(probe: Probe, wanted: ReadOptions) -> Annotations:
         known = {name: as_list(value) for name, value in mapping(unit.get("gold_data", unit.get("gold_answers"))).items()}
         if unit.get("state") == "golden" and known:
             rows.add_gold(item, known)
+    if rows.dropped[MISSED]:
+        rows.note(MISSED_NOTE)
     return rows
 
 
 def _is_untrusted(rows: Annotations, *, tainted: bool, missed: bool) -> bool:
     """Return whether a judgement is left out, and count it."""
     if tainted or missed:
-        rows.drop("tainted" if tainted else "missed test question")
-    if missed and not tainted:
-        rows.note("Judgements that missed a test question were left out; workers may look better than they are.")
+        rows.drop("tainted" if tainted else MISSED)
     return tainted or missed
 
 

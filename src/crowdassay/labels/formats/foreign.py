@@ -33,11 +33,15 @@ SPAN_COLUMNS = tuple(
     for first, last in (("start", "end"), ("begin", "end"))
 )
 LIMESURVEY = frozenset({"id", "lastpage", "startlanguage"})  # codes of its first columns
+REDCAP_ID = "recordid"
+REDCAP_ENDINGS = ("complete", "surveytimestamp", "dataaccessgroup", "surveyidentifier")  # of columns beside it
 IBEX_ROW = re.compile(r"\d{9,},[0-9a-f]{32},[^,]+,\d+,\d+,")  # time, hash of who answered, controller, and two numbers
 IBEX_BYTES = 1 << 14  # that hold the comments above the first rows
 IBEX = (
-    "a file of results of Ibex or PCIbex, whose rows have no header and hold different things",
-    f"keep the rows that hold answers, and write them as {PLAIN_TABLE} (the second field of a row says who answered)",
+    "a file of results of PCIbex, whose rows have no header and hold different things",
+    "keep the rows that hold answers, all of one length and without the comments, which say what each field is, and name "
+    "fields by their number, such as --no-header --item-column 4 --worker-column 2 --label-column 11 (the second says who "
+    "answered, the eleventh what, where the tenth is Choice or Selection)",
 )
 FOREIGN_TABLES = (
     (
@@ -69,7 +73,7 @@ def refuse_foreign(probe: Probe) -> None:
     if tool is None and not probe.header:
         responses = objects(mapping(probe.first).get("responses"))
         tool = QUALTRICS_JSON if responses and "responseId" in responses[0] else _unnamed(probe)
-    if tool is None and _is_of_ibex(probe.start or probe.data or b""):
+    if tool is None and is_of_ibex(probe):
         tool = IBEX
     if tool is None and (probe.header or probe.keys):
         tool = _parts_of_texts(probe)
@@ -82,6 +86,12 @@ def is_of_limesurvey(probe: Probe) -> bool:
     return {code_of(name) for name in probe.header} >= LIMESURVEY
 
 
+def is_of_survey(probe: Probe) -> bool:
+    """Return whether a table is a survey of LimeSurvey or REDCap, whose id or record id is a person's and no item's."""
+    names = set(map(plain_name, probe.header))
+    return is_of_limesurvey(probe) or (REDCAP_ID in names and any(name.endswith(REDCAP_ENDINGS) for name in names))
+
+
 def code_of(name: str) -> str:
     """Return the code of a question, which LimeSurvey writes before its text.
 
@@ -91,14 +101,14 @@ def code_of(name: str) -> str:
     return name.partition(". ")[0]
 
 
-def _is_of_ibex(start: bytes) -> bool:
+def is_of_ibex(probe: Probe) -> bool:
     """Return whether the first rows of a text, below comments, are of Ibex or PCIbex.
 
     >>> row = f"1498778944,{'a1' * 16},AcceptabilityJudgment,27,0,neut8,8,How?,Neutral,NULL,4700"
-    >>> _is_of_ibex(f"# Results on Thursday{chr(10)}{row}{chr(10)}{row}".encode()), _is_of_ibex(b"time,hash,controller")
-    (True, False)
+    >>> [is_of_ibex(Probe(Path(), "delimited", start=text)) for text in (f"# Results{chr(10)}{row}".encode() * 2, b"time,hash")]
+    [True, False]
     """
-    lines = start[:IBEX_BYTES].decode("utf-8", errors="replace").splitlines()
+    lines = (probe.start or probe.data or b"")[:IBEX_BYTES].decode("utf-8", errors="replace").splitlines()
     rows = [line for line in lines if line.strip() and not line.startswith("#")][:2]
     return len(rows) > 1 and all(map(IBEX_ROW.match, rows))
 

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given
+from crowdassay.labels.contents import words_of
 from crowdassay.labels.formats.foreign import SURVEY_MARKS, code_of, is_of_limesurvey
 from crowdassay.labels.formats.not_workers import is_nothing
+from crowdassay.labels.formats.parse import is_filled
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.stems import as_pattern, family_of
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
 from crowdassay.labels.formats.wide_columns import linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import listed, number_of, shown_file
+from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
 LEAST_ROWS, LEAST_QUESTIONS = 4, 3  # rows with their header, and columns, from which on rows without names may be persons'
 ITEMS_LISTED = 3
+PATTERNS_LISTED = 8
+RECORD_NAMES = ("recordid", "submissionid")
 PERSON_CODES = ("token", "id")
 GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
 # What forms write down about a person that is no answer.
@@ -51,13 +56,23 @@ def proposal(probe: Probe) -> list[str]:
         return []
     if is_of_limesurvey(probe) and (said := _proposal_of_codes(probe)):
         return said
-    person = _person(probe.header)
+    person, record = _person(probe.header), _record(probe.header)
+    if any(map(ROLES["item"].is_named, probe.header)) or (person is None and record is not None):
+        return [] if record is None else _proposal_of_blocks(probe, record)
     if person is None:
         return _proposal_of_nobody(probe)
     case = "if every worker has a row, and every item a column, say --from forms"
     groups = _answers(probe)
     named = probe.header[person] or len(groups) == 1  # rows that pandas or R named may be items as well
-    return [case] if named and any(map(_are_alike, groups)) else []
+    if not named or not any(map(_are_alike, groups)):
+        return []
+    return (len(groups) > 1 and _proposal_of_blocks(probe, person)) or [case]
+
+
+def _proposal_of_blocks(probe: Probe, person: int) -> list[str]:
+    """Propose blocks of columns that are answered alike, where every row has a name of its own; nothing where none is."""
+    columns = _columns(probe, person)
+    return _said_of(probe.header, _blocks(probe.header, columns), person, list(probe.header)) if columns else []
 
 
 def _proposal_of_nobody(probe: Probe) -> list[str]:
@@ -91,11 +106,55 @@ def _proposal_of_codes(probe: Probe) -> list[str]:
     people = [n for code in PERSON_CODES for n in range(len(columns)) if codes[n] == code and _are_names(columns[n])]
     if not alike or not people:
         return []
-    (way, group), *others = alike.items()
+    again = [n for n in range(len(columns)) if codes[n] == PERSON_CODES[0] and n not in people and any(columns[n])]
+    return [f"{said}{_or_again(probe.header, again)}" for said in _said_of(probe.header, alike, people[0], codes)]
+
+
+def _or_again(header: Sequence[str], again: Sequence[int]) -> str:
+    """Return the option by which a column of people some of whom answered again names the worker; nothing without one."""
+    return "".join(
+        f", or --worker-column {in_quotes(header[n])} if a person may have answered more than once" for n in again[:1]
+    )
+
+
+def _said_of(header: Sequence[str], blocks: Mapping[str, Sequence[int]], person: int, shown_as: Sequence[str]) -> list[str]:
+    """Return in which case which options read the first of some blocks, by their patterns, and which other patterns do."""
+    if not blocks:
+        return []
+    (way, group), *others = blocks.items()
     more = f" (or another pattern, such as {listed(other for other, _ in others[:ITEMS_LISTED])})" if others else ""
-    who, items = probe.header[people[0]], listed([codes[n] for n in group], ITEMS_LISTED)
+    items = listed([shown_as[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms"
-    return [f"{said} --worker-column {in_quotes(who)} --item-column {in_quotes(way)}{more}"]
+    return [f"{said} --worker-column {in_quotes(header[person])} --item-column {in_quotes(way)}{more}"]
+
+
+def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict[str, list[int]]:
+    """Return, by a pattern each, the columns that differ in a number and are answered in the same words, most columns first.
+
+    >>> _blocks(["q1_tone", "q2_tone", "q3_tone", "age"], {0: "aab", 1: "bab", 2: "abb", 3: ["31", "45", "60"]})
+    {'q*': [0, 1, 2]}
+    >>> _blocks(["q1 a", "q1 b", "q2 a", "q2 b", "q3 a", "q3 b"], {n: ["xyx", "676"][n % 2] for n in range(6)})
+    {'q* a': [0, 2, 4], 'q* b': [1, 3, 5]}
+    """
+    names = {n: header[n] for n, cells in columns.items() if any(not is_nothing(cell) for cell in cells)}
+    found: dict[str, list[int]] = {}
+    for name in names.values():
+        start = re.match(r"(\D+?)\s*\d", name)
+        for way in ([f"{start[1].replace('[', '?')}*"] if start and words_of(start[1]) else []) + _numbered_ways(name, name):
+            if way not in found and way.count("*") == 1 and "'" not in way:
+                found[way] = [n for n, other in names.items() if fnmatchcase(other, way)]
+    blocks: dict[str, list[int]] = {}
+    for way, group in sorted(found.items(), key=lambda one: -len(one[1])):
+        own = len({header[n] for n in group}) == len(group) and not any(set(group) & set(other) for other in blocks.values())
+        if own and _answer_one(cells := [columns[n] for n in group]) and _share_words(cells):
+            blocks[way] = group
+    return blocks
+
+
+def _share_words(columns: Sequence[Sequence[str]]) -> bool:
+    """Return whether several columns share two words at least; boxes to tick, each with a word of its own, do not."""
+    times = Counter(word for column in columns for word in set(column) if not is_nothing(word))
+    return sum(count > 1 for count in times.values()) > 1
 
 
 def _numbered_ways(code: str, name: str) -> list[str]:
@@ -125,14 +184,19 @@ def in_quotes(text: str) -> str:
 
 def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:
     """Return the columns of answers in groups that are answered alike; none if rows are no persons', named or not."""
-    rows = cells_of(probe, limit=ROWS_SAMPLED)
     person = _person(probe.header)
-    if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows) or (person is None and not unnamed):
-        return []
+    columns = _columns(probe, person) if person is not None or unnamed else {}
+    return [[list(columns.values())[n] for n in group] for group in _alike(list(columns.values()))]
+
+
+def _columns(probe: Probe, person: int | None) -> dict[int, list[str]]:
+    """Return the columns that may be answers, by place; none if two rows are of the same person or are cut short."""
+    rows = cells_of(probe, limit=ROWS_SAMPLED)
+    if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows):
+        return {}
     if person is not None and len({row[person] for row in rows[1:]}) < len(rows) - 1:
-        return []
-    columns = [[row[n].strip() for row in rows[1:]] for n in _asked(probe.header, person)]
-    return [[columns[n] for n in group] for group in _alike(columns)]
+        return {}
+    return {n: [row[n].strip() for row in rows[1:]] for n in _asked(probe.header, person)}
 
 
 def _are_alike(columns: Sequence[Sequence[str]]) -> bool:
@@ -155,14 +219,18 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     asked = _asked(header, person)
     if wanted.item_column is not None:
         asked = [n for n in range(len(header)) if n != person and fnmatchcase(header[n], wanted.item_column)]
-    groups = _alike([[row[n].strip() for row in body] for n in asked])
+    cells = {n: [row[n].strip() for row in body] for n in asked}
+    groups = _alike([cells[n] for n in asked])
     if not asked or (len(groups) > 1 and wanted.item_column is None):
-        kinds = "; ".join(listed([header[asked[n]] for n in group]) for group in groups)
-        raise ColumnError(
-            f"The columns of {source} are not all answered alike ({kinds}); name the person's with --worker-column, or "
-            "those that are items with --item-column, a pattern such as 'Q*'."
-        )
-    notes = [f"Each row is a person's answers, and each of these columns is an item: {listed([header[n] for n in asked])}."]
+        raise ColumnError(_said_of_kinds(header, cells, groups, source, may_name=person is None and len(groups) == 2))
+    filled = [n for n in asked if any(map(is_filled, cells[n]))]
+    again = [name for name, count in Counter(header[n] for n in filled).items() if count > 1]
+    if again:
+        raise ColumnError(f"Several of the columns that are items are called {shown(again[0])}; rename all but one.")
+    notes = [f"Each row is a person's answers, and each of these columns is an item: {listed([header[n] for n in filled])}."]
+    if len(filled) < len(asked):
+        empty = [header[n] for n in asked if n not in filled]
+        notes.append(f"{counted(len(empty), 'column')} of items held no answer: {listed(empty, ITEMS_LISTED)}.")
     if person is None:
         notes.append("No column names the person: workers are numbered by row, from 0.")
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
@@ -171,6 +239,32 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     worker = "row" if person is None else header[person] or "name"
     columns = {"item": wanted.item_column or "column", "worker": worker, "label": "cell"}
     return replace(imported, item=imported.worker, worker=imported.item, columns=columns, notes=tuple(notes))
+
+
+def _said_of_kinds(
+    header: Sequence[str], cells: Mapping[int, Sequence[str]], groups: Sequence[Sequence[int]], source: str, *, may_name: bool
+) -> str:
+    """Return what to say of columns that are not all answered alike: which are, and how to name them.
+
+    ``may_name`` is whether one column beside a group of others may be the person's.
+    """
+    asked, blocks = list(cells), _blocks(header, cells)
+    who = "name the person's with --worker-column, or " if may_name and min(map(len, groups)) == 1 else "name "
+    what = "those that are items with --item-column, a pattern such as"
+    if not blocks:
+        kinds = "; ".join(listed([header[asked[n]] for n in group]) for group in groups)
+        return f"The columns of {source} are not all answered alike ({kinds}); {who}{what} 'Q*'."
+    ways = [f"{shown(way)} ({len(group)} columns)" for way, group in blocks.items()]
+    more = f" and {len(ways) - PATTERNS_LISTED} more" if len(ways) > PATTERNS_LISTED else ""
+    return (
+        f"The columns of {source} are not all answered alike; {who}{what} one of these, whose columns are: "
+        f"{', '.join(ways[:PATTERNS_LISTED])}{more}."
+    )
+
+
+def _record(header: Sequence[str]) -> int | None:
+    """Return the column that numbers the answer sheets of a survey: a person each, though other tables call items so."""
+    return next((n for n, name in enumerate(header) if plain_name(name) in RECORD_NAMES), None)
 
 
 def _person(header: Sequence[str]) -> int | None:

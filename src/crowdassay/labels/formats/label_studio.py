@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.choices import JOINED
-from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects, parsed, read_table, varying
+from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects, only_of_few, parsed, read_table, varying
 from crowdassay.labels.formats.record import BETWEEN, Annotations, choose_question
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping, number_of, shown
@@ -158,7 +158,8 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
     if wanted.question is not None:
         tags = [choose_question(tags, wanted.question, source)]
     elif len(tags) > 1:
-        tags = varying(tasks, item, tags, blank=False) or tags
+        few = only_of_few(tasks, item, tags)
+        tags = varying(tasks, item, tags, blank=False) or ([few] if few else tags)
     for record in tasks:
         if as_name(record.get("annotator")) in {None, ""}:
             rows.drop("no annotation")

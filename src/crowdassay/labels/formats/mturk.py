@@ -8,11 +8,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from crowdassay.errors import DataError, ParameterError
+from crowdassay.labels.contents import CLOCK_WORDS, words_of
+from crowdassay.labels.extras import find_times
 from crowdassay.labels.formats.parse import answers_in, first_record, is_filled, item_column, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
-from crowdassay.labels.values import listed
+from crowdassay.labels.values import listed, number_of
 from crowdassay.read_options import ReadOptions
 
 MTURK_INPUT, MTURK_ANSWER, FORM_ANSWERS = "Input.", "Answer.", "taskAnswers"
@@ -67,6 +71,8 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     answer_names = _asked([name for name in probe.header if name.startswith(MTURK_ANSWER)], wanted.question)
     extra = {known: named[name] for known, names in OTHER_COLUMNS.items() for name in names if name in named}
     parts = [MTURK_INPUT + name for columns in numbered.values() for name in columns.values()]
+    if one_item == hit and wanted.item_column is None:
+        parts = input_names  # of which those that differ are offered
     needed = [hit, who, *([one_item] if one_item else []), answer_names[0]]
     rows_read = read_table(probe, rows, needed, [*extra.values(), *parts, *answer_names])
     if wanted.item_column is None and one_item not in {None, hit} and _is_shared(rows_read, str(one_item), hit, who):
@@ -96,8 +102,10 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         first = next(iter(unpivoted.values()))[0]
         rows.columns["item"] = MTURK_INPUT + (str(stem) if "*" in str(stem) else f"{first}...")  # a pattern, or the first
         rows.note("Every HIT asks about several items: inputs and answers of the same number were taken together.")
-    elif one_item == hit and len(input_names) > 1 and wanted.item_column is None:
-        rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(input_names)}.")
+    elif one_item == hit and wanted.item_column is None and len(input_names) > 1:
+        telling = [name for name in input_names if len({row[name] for row in rows_read}) > 1]
+        if telling:
+            rows.note(f"Items are HITs; to tell them by an input instead, give --item-column, one of {listed(telling)}.")
     return rows
 
 
@@ -118,9 +126,23 @@ def _is_shared(rows: Sequence[Mapping[str, str | None]], item: str, hit: str, wh
 
 
 def _questions(rows: Sequence[Mapping[str, str | None]], names: list[str]) -> list[str]:
-    """Leave out ids that a form sends back and buttons, which ask nothing, unless there is nothing else."""
+    """Leave out ids that a form sends back, buttons and clocks, which ask nothing, unless there is nothing else."""
     asked = [name for name in names if name.removeprefix(MTURK_ANSWER).lower() not in SENT_BACK] or names
-    return [name for name in asked if not _is_button(name, [row[name] for row in rows])] or asked
+    asked = [name for name in asked if not _is_button(name, [row[name] for row in rows])] or asked
+    return [name for name in asked if not _is_clock(name, [row[name] for row in rows])] or asked
+
+
+def _is_clock(name: str, cells: Sequence[str | None]) -> bool:
+    """Return whether a column is what a page measured: it is called after times and holds times or numbers alone.
+
+    >>> _is_clock("Answer.startTime", ["1474605989", "{}"]), _is_clock("Answer.time", ["in the morning", "9"])
+    (True, False)
+    """
+    given = [cell.strip() for cell in cells if cell is not None and cell.strip() not in EMPTY_ANSWERS]
+    if not given or CLOCK_WORDS.isdisjoint(words_of(name.removeprefix(MTURK_ANSWER))):
+        return False
+    rest = [cell for cell in given if number_of(cell) is None and _time(cell) is None]
+    return not rest or find_times(pa.array(rest)) is not None
 
 
 def _is_button(name: str, cells: Sequence[str | None]) -> bool:

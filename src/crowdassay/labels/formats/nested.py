@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -9,17 +10,24 @@ from typing import Any
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.cells import join_cells
+from crowdassay.labels.cells import BETWEEN_PARTS, join_cells
 from crowdassay.labels.columns import split_names
 from crowdassay.labels.contents import is_id, words_of
 from crowdassay.labels.formats.parse import as_list, as_name, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.unnamed import lists_by_class, places_in_lists, said_of_lists, workers_by_class
 from crowdassay.labels.formats.wide_columns import NUMBERED_ROWS, are_classes
+from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import OUTER_KEY, Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown, shown_file
 from crowdassay.read_options import ReadOptions, join_names
+
+TOKENS = frozenset(
+    {"text", "sentence", "document", "utterance"}
+)  # what lists of tokens are called, which have tags beside them
+BESIDE_ITEMS = "judgement beside an item"  # the key under which what stood in parallel lists is put together
+DEEPEST = 6  # objects within objects that are looked at
 
 
 def recognise(probe: Probe) -> bool:
@@ -39,6 +47,8 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), None)
     places = places_in_lists([record for _, record in pairs], probe.shown) if told and where is None else None
     rows = Annotations(item, f"place in {places[0]}" if places else (where or (OUTER_KEY,))[0])
+    if where == (BESIDE_ITEMS,) and (who := _worker(mapping(probe.first))) is not None:
+        rows.columns["worker"] = who
     if not items:
         rows.note(f"{NUMBERED_ROWS}{_may_name(pairs)}")
     if wanted.item_column is not None and (finer := _together(pairs)) and len(set(map(as_name, names))) < len(pairs):
@@ -92,6 +102,22 @@ def said_of_places(probe: Probe) -> tuple[str, str] | None:
     return said_of_lists([record for _, record in pairs], way)
 
 
+def siblings_said(record: Any, name: str) -> list[str]:
+    """Return a sentence on values in numbered objects beside the one whose value is read, which are labels as well.
+
+    >>> record = {"id": 1, **{f"summary {n}": {"text": "x", "score": n} for n in (1, 2, 3)}}
+    >>> siblings_said(record, "summary 1.score")
+    ["Further labels were not read: 'summary 2.score', 'summary 3.score'; give a table with a row for each of them."]
+    >>> siblings_said(record, "id")
+    []
+    """
+    outer, _, last = name.rpartition(".")
+    pattern = re.compile(r"\d+".join(map(re.escape, re.split(r"\d+", outer))) + re.escape(f".{last}"))
+    others = [other for other in flat(mapping(record)) if other != name and pattern.fullmatch(other)] if outer else []
+    said = f"Further labels were not read: {listed(others)}; give a table with a row for each of them."
+    return [said] if others else []
+
+
 def proposal_objects(probe: Probe) -> str | None:
     """Return the option by which names inside every object are workers, tried on all; None if that would be a misreading."""
     try:
@@ -112,7 +138,9 @@ def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str,
     lists = [value for value in outer.values() if isinstance(value, list)]
     maps = [value for name, value in outer.items() if isinstance(value, dict) and _is(name, "label", "s")]
     item = any(ROLES["item"].is_named(name) for name in outer)  # of which the map's names are questions
-    if (who := _worker(outer)) is not None and len(maps) == 1 and not item:  # all that one worker said, by item
+    if (found := _beside_items(outer)) is not None:
+        yield from _said_in_lists(outer, *found)
+    elif (who := _worker(outer)) is not None and len(maps) == 1 and not item:  # all that one worker said, by item
         for item, said in maps[0].items():
             only = next(iter(said.values())) if isinstance(said, dict) and len(said) == 1 else said
             yield item, {"judgements": [{who: outer[who], **(only if isinstance(only, dict) else {"label": only})}]}
@@ -120,8 +148,69 @@ def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str,
         yield from outer.items()
     elif _where(outer) is None and len(lists) == 1 and any(map(_where, objects(lists[0]))):  # with facts about the whole
         yield from ((None, record) for record in objects(lists[0]))
+    elif deep := list(_deep(outer)) if _where(outer) is None else []:
+        yield from deep
     else:
         yield None, outer
+
+
+def _beside_items(outer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, list[str]] | None:
+    """Return the one object in a worker's record that lists items, the key of its list, and those of the lists of their labels.
+
+    >>> _beside_items({"worker": "ann", "data": {"filename": ["a.wav", "b.wav"], "rating": [3, 1], "age": ["31"]}})[1:]
+    ('filename', ['rating'])
+    >>> _beside_items({"worker": "ann", "data": {"filename": ["a.wav", "b.wav"], "rating": [3]}})
+    """
+    found = []
+    for _, inner in _inside(outer) if _worker(outer) is not None else ():
+        lists = {name: value for name, value in inner.items() if isinstance(value, list) and len(value) > 1}
+        plain = [name for name, value in lists.items() if not any(isinstance(one, list | dict) for one in value)]
+        for item in ROLES["item"].best([name for name in plain if plain_name(name) not in TOKENS]):
+            labels = _questions([{name: None for name in plain if len(lists[name]) == len(lists[item])}], None)
+            found += [(inner, item, [name for name in labels if name != item])]
+    return found[0] if len(found) == 1 and found[0][2] else None
+
+
+def _said_in_lists(
+    outer: Mapping[str, Any], inner: Mapping[str, Any], item: str, labels: Sequence[str]
+) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield a record for each entry of parallel lists, with what the object that holds them says once for all."""
+    who = str(_worker(outer))
+    facts = {name: value for name, value in inner.items() if not isinstance(value, list | dict) and name != who}
+    for n, cell in enumerate(inner[item]):
+        yield None, {**facts, item: cell, BESIDE_ITEMS: [{who: outer[who], **{label: inner[label][n] for label in labels}}]}
+
+
+def _deep(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
+    """Yield the objects deep in a record with an id that list judgements with their workers, with the keys that lead to each.
+
+    >>> list(_deep({"id": 7, "asked": {"0": {"gpt": {"reviews": [{"rater": "ann", "rating": 3}]}}}}))
+    [('7 | 0 | gpt', {'reviews': [{'rater': 'ann', 'rating': 3}]})]
+    """
+    plain = [name for name, value in outer.items() if not isinstance(value, list | dict)]
+    ids = [name for name in plain if is_id(name)] or ROLES["item"].best(plain)
+    if not ids:
+        return
+    found = [
+        (path, inner)
+        for path, inner in _inside(outer)
+        if path and (where := _where(inner)) and isinstance(inner[where[0]], list)
+    ]
+    first = len({path[0] for path, _ in found}) == 1 and all(len(path) > 1 for path, _ in found)  # which says nothing
+    for path, inner in found:
+        yield BETWEEN_PARTS.join(map(str, (outer[ids[0]], *path[first:]))), inner
+
+
+def _inside(record: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+    """Yield an object and the objects in it, each with the keys that lead to it.
+
+    >>> list(_inside({"a": {"b": {}}}))
+    [((), {'a': {'b': {}}}), (('a',), {'b': {}}), (('a', 'b'), {})]
+    """
+    yield path, record
+    for name, value in record.items():
+        if isinstance(value, dict) and len(path) < DEEPEST:
+            yield from _inside(value, (*path, name))
 
 
 def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] | None:
@@ -208,7 +297,11 @@ def _questions(inside: Sequence[Mapping[str, Any]], wanted: str | None) -> list[
     keys = list(dict.fromkeys(key for judgement in inside for key in judgement))
     if wanted in keys:
         return [wanted]
-    return [key for key in keys if _is(key, "label")] or [key for key in keys if _is(key, "label", last=True)]
+    return (
+        [key for key in keys if _is(key, "label")]
+        or [key for key in keys if _is(key, "label", last=True)]
+        or [key for key in keys if _is(words_of(key)[-1:][0] if words_of(key) else "", "label")]  # such as overall-rating
+    )
 
 
 def _worker(judgement: Mapping[str, Any]) -> str | None:
@@ -240,6 +333,8 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
         return asked
     if pairs and pairs[0][0] is not None:
         return [OUTER_KEY]
+    if (found := _beside_items(mapping(probe.first))) is not None:
+        return [_only_item(pairs, found[1], probe)]
     # Every object is an item of its own, so that only what is different in all of them can tell items.
     every = _different(pairs)
     ids = [key for key in every if key.lower().endswith("id")]
@@ -255,6 +350,23 @@ def _item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], wanted: ReadOpt
             f"Nothing among the keys {listed(keys)} of {probe.shown} tells items apart; name one with --item-column."
         )
     return []
+
+
+def _only_item(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], item: str, probe: Probe) -> str:
+    """Return the key of lists of items; raise `ColumnError` where what was asked of them may differ from worker to worker."""
+    own = {item, BESIDE_ITEMS}
+    facts = {key: {as_name(record.get(key)) for _, record in pairs} for _, record in pairs for key in record if key not in own}
+    clocks = [*ROLES["time"].spellings, *ROLES["duration"].spellings]
+    people = len({as_name(next(iter(record[BESIDE_ITEMS][0].values()))) for _, record in pairs if BESIDE_ITEMS in record})
+    may = [key for key, cells in facts.items() if not is_id(key) and plain_name(key) not in clocks]
+    may = [key for key in may if (people == 1 and not probe.alone) or 1 < len(facts[key]) < people]
+    if may:
+        raise ColumnError(
+            f"Items in {probe.shown} are told by {shown(item)}; if what was asked of them depends on {shown(may[0])} too, say "
+            f"--item-column {shown_file(join_names([item, may[0]]))}, otherwise --item-column {shown_file(item)}"
+            f"{f' (the same holds of {listed(may[1:])})' if may[1:] else ''}."
+        )
+    return item
 
 
 def _together(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> list[str]:

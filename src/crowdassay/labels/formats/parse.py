@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ from crowdassay.labels.values import mapping, text_of
 if TYPE_CHECKING:
     from crowdassay.labels.formats.record import Annotations
 
+LEAST_ITEMS = 10  # from which on data of items differ from labels by how many values they have
+NEARLY_ALL = 0.9  # part of the items that have a value of their own
 CHOICE_KEYS = ("label", "labels")  # what Amazon's form elements call the choice
 
 
@@ -214,6 +216,25 @@ def varying(rows: Sequence[Mapping[str, Any]], item: str, names: Sequence[str], 
                 found[name, as_name(row.get(item))].add(cell)
     differ = {name for (name, _), cells in found.items() if len(cells) > 1}
     return [name for name in names if name in differ]
+
+
+def only_of_few(rows: Sequence[Mapping[str, Any]], item: str, names: Sequence[str]) -> str | None:
+    """Return the one name of few values where all others have another value for nearly every item; None where none is.
+
+    Most items must have several rows: what people said of one alone may be as different as what it shows.
+
+    >>> rows = [{"id": n // 2, "image": f"{n // 2}.jpg", "tone": "ab"[n // 2 % 2]} for n in range(20)]
+    >>> only_of_few(rows, "id", ["image", "tone"]), only_of_few(rows[::2], "id", ["image", "tone"])
+    ('tone', None)
+    """
+    times = Counter(as_name(row.get(item)) for row in rows)
+    shared = sum(count > 1 for count in times.values())
+    if len(times) < LEAST_ITEMS or 2 * shared < len(times):
+        return None
+    by_item = {name: {as_name(row.get(item)): as_name(row.get(name)) for row in rows if row.get(name)} for name in names}
+    few = [name for name, cells in by_item.items() if 1 < len(set(cells.values())) <= len(cells) / 2]
+    own = [name for name, cells in by_item.items() if len(set(cells.values())) >= NEARLY_ALL * len(times)]
+    return few[0] if len(few) == 1 and len(few) + len(own) == len(names) else None
 
 
 def is_filled(cell: str | None) -> bool:

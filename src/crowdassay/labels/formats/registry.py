@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.formats.foreign import refuse_foreign
+from crowdassay.labels.formats.foreign import is_of_ibex, refuse_foreign
 from crowdassay.labels.formats.marks import Mark, holds_more, is_list, is_numbered, is_unnamed
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import
@@ -23,7 +23,7 @@ PLAIN_FORMAT = "plain"
 NAMED_BY_FILE = ("doccano", "label-studio", "lm-eval", "prodigy")  # which see to the names of files themselves
 PREDICTING = ("label-studio", "argilla", "kili")
 # Tables that are nothing without their columns.
-HEADED = ("mturk", "toloka", "appen", "zooniverse", "langfuse", "phoenix", "langsmith", "ragas", "pairs")
+HEADED = ("mturk", "toloka", "appen", "zooniverse", "potato", "langfuse", "phoenix", "langsmith", "ragas", "pairs")
 
 
 class Format:
@@ -108,6 +108,11 @@ EXPORT_FORMATS = {
         "Kili: assets with the labels of all authors, as JSON", JSON_FILE, "annotation_tools.kili",
         Mark("labels"), Mark("latestLabel"),
     ),
+    "potato": Format(
+        "Potato: annotated_instances as TSV, CSV, JSON or JSONL", EITHER_FILE, "annotation_tools.potato",
+        *(Mark(who, "instance_id") for who in ("user", "user_id")), Mark("displayed_text", "label_annotations"),
+    ),
+    "ibex": Format("Ibex: the raw results", TABLE_FILE, "ibex", Mark(shape=is_of_ibex)),
     "promptfoo": Format("promptfoo: results JSON", JSON_FILE, "evaluations.promptfoo", Mark("results")),
     "inspect": Format(
         "Inspect: logs as JSON or .eval", (*JSON_FILE, "zip"), "evaluations.inspect",
