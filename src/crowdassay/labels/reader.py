@@ -17,7 +17,7 @@ from crowdassay.labels.cells import ArrowColumn, blank, float_text
 from crowdassay.labels.columns import check_given, maybe_workers
 from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
 from crowdassay.labels.encode import text_cells
-from crowdassay.labels.formats.foreign import is_of_limesurvey, refuse_other
+from crowdassay.labels.formats.foreign import is_of_survey, refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
@@ -314,7 +314,12 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
         columns = {**columns, "worker": WORKER_BY_FILE}
-    return table, columns, source.notes
+    notes = source.notes
+    if file.kind == "records" and "." in (label := columns.get("label", "")):
+        from crowdassay.labels.formats.nested import siblings_said  # noqa: PLC0415 - seldom needed
+
+        notes += siblings_said(next(file.rows(), {}), label)
+    return table, columns, notes
 
 
 def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> tuple[list[str], list[str]]:
@@ -327,7 +332,7 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
     from crowdassay.labels.formats.unnamed import lists_by_class, said_of_lists  # noqa: PLC0415 - seldom needed
     from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
 
-    survey = is_of_limesurvey(file)  # whose id is a person's
+    survey = is_of_survey(file)  # whose id is a person's
     ways = {
         "wide": "worker" not in found and not survey and not lists_by_class(mapping(file.first)),
         "nltk": not found,

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
@@ -359,3 +360,20 @@ def test_what_is_not_answered_alike_is_told_by_patterns(tmp_path):
     assert "worker_column" not in str(error.value)
     with pytest.raises(ColumnError, match=r"say .*forms.* 'responseid' .*'open_\*' \(or another pattern, such as 'fair_\*'\)"):
         read_labels(path)
+
+
+def test_columns_of_a_survey_are_not_proposed_as_workers(tmp_path):
+    answers = {f"trust_{n}": ["yes", "no"] * 6 for n in range(6)} | {f"often_{n}": ["1", "2", "3"] * 4 for n in range(4)}
+    frame = pd.DataFrame({"responseid": [f"R_{n}" for n in range(12)], "distributionchannel": "anonymous", **answers})
+    frame.to_csv(tmp_path / "survey.csv", index=False)
+    with pytest.raises(ColumnError) as stop:
+        read_labels(tmp_path / "survey.csv")
+    assert "are workers who answer one question" not in str(stop.value)
+    assert "`worker_column` 'responseid' `item_column` 'trust_*'" in str(stop.value)
+
+
+def test_lines_of_numbers_without_a_header_are_no_crash(tmp_path):
+    (tmp_path / "scores.tsv").write_text("+2 2 +2 4 __ _\n+2 3 -1 5 __ _\n+1 5 +2 3 +2 3\n+2 3 +2 4 +2 4\n0 3 +1 4 +1 2\n")
+    with pytest.raises(ColumnError, match="looks like an item, worker or label column") as stop:
+        read_labels(tmp_path / "scores.tsv")
+    assert "`worker_columns` '+2,+2" not in str(stop.value)  # columns of one name cannot be told

@@ -345,4 +345,6 @@ def test_a_column_of_texts_among_those_named_as_workers_is_noted(tmp_path):
     frame = table(item="t", judge_reason="because ", **votes("judge_a", "judge_b"))
     notes = read_labels(written(tmp_path, frame), worker_columns="judge_*").report.notes
     assert any("Hardly anything in 'judge_reason' is in another worker's column; leave it out" in note for note in notes)
-    assert not any("Hardly anything" in note for note in read_labels(written(tmp_path, frame), worker_columns="judge_?").report.notes)
+    assert not any(
+        "Hardly anything" in note for note in read_labels(written(tmp_path, frame), worker_columns="judge_?").report.notes
+    )

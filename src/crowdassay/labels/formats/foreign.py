@@ -34,6 +34,8 @@ SPAN_COLUMNS = tuple(
 )
 LIMESURVEY = frozenset({"id", "lastpage", "startlanguage"})  # codes of its first columns
 REDCAP_ID = "recordid"
+QUALTRICS_ID = "responseid"
+QUALTRICS = frozenset({"distributionchannel", "recordeddate", "startdate", "userlanguage"})  # columns beside it
 REDCAP_ENDINGS = ("complete", "surveytimestamp", "dataaccessgroup", "surveyidentifier")  # of columns beside it
 IBEX_ROW = re.compile(r"\d{9,},[0-9a-f]{32},[^,]+,\d+,\d+,")  # time, hash of who answered, controller, and two numbers
 IBEX_BYTES = 1 << 14  # that hold the comments above the first rows
@@ -87,9 +89,10 @@ def is_of_limesurvey(probe: Probe) -> bool:
 
 
 def is_of_survey(probe: Probe) -> bool:
-    """Return whether a table is a survey of LimeSurvey or REDCap, whose id or record id is a person's and no item's."""
+    """Return whether a table is a survey of LimeSurvey, REDCap or Qualtrics, whose id of a row is a person's and no item's."""
     names = set(map(plain_name, probe.header))
-    return is_of_limesurvey(probe) or (REDCAP_ID in names and any(name.endswith(REDCAP_ENDINGS) for name in names))
+    of_redcap = REDCAP_ID in names and any(name.endswith(REDCAP_ENDINGS) for name in names)
+    return is_of_limesurvey(probe) or of_redcap or (QUALTRICS_ID in names and not QUALTRICS.isdisjoint(names))
 
 
 def code_of(name: str) -> str:

@@ -78,7 +78,7 @@ def _proposal_of_blocks(probe: Probe, person: int) -> list[str]:
 def _proposal_of_nobody(probe: Probe) -> list[str]:
     """Propose to take rows for persons where nothing names them: neither persons, nor items with a name or text each."""
     rows = cells_of(probe, limit=ROWS_SAMPLED)
-    if len(rows) < LEAST_ROWS or any(len(row) != len(rows[0]) for row in rows):
+    if len(rows) < LEAST_ROWS or any(len(row) != len(probe.header) for row in rows):
         return []
     columns = [[cell.strip() for cell in column] for column in zip(*rows[1:], strict=True)]
     alike = max(_alike(columns), key=len, default=[])

@@ -145,7 +145,8 @@ def _reads(names: Sequence[str], places: Sequence[int], way: str) -> bool:
     """Return whether ``--worker-columns`` chooses these columns by what `as_pattern` returns, in quotes on a command line."""
     parts = ReadOptions.of({"worker_columns": way}).worker_columns
     every = all(any(fnmatchcase(name, part) or name == part for name in names) for part in parts)
-    return "'" not in way and every and matching_columns(names, parts) == [names[n] for n in places]
+    chosen = [names[n] for n in places]
+    return "'" not in way and every and len(set(chosen)) == len(chosen) and matching_columns(names, parts) == chosen
 
 
 def _is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
