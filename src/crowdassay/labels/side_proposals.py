@@ -16,7 +16,6 @@ from crowdassay.labels.contents import (
     key_of,
     words_of,
 )
-from crowdassay.labels.formats.not_workers import is_nothing
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.sides import (
     LEFT,
@@ -144,6 +143,17 @@ def _others(what: str, pairs: Sequence[Sequence[str]]) -> list[str]:
     return [f"{what} may also be {others}."] if others else []
 
 
+def _is_given(cell: str | None) -> bool:
+    """Return whether a cell holds something, and not NA or its like.
+
+    >>> _is_given("NA"), _is_given(None), _is_given("0")
+    (False, False, True)
+    """
+    from crowdassay.labels.formats.not_workers import is_nothing  # noqa: PLC0415 - seldom needed
+
+    return cell is not None and not is_nothing(cell)
+
+
 def _may_be_scores(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of columns of numbers, the left's first, of which the larger may tell who won; those called so alone.
 
@@ -154,11 +164,7 @@ def _may_be_scores(names: Sequence[str], rows: Rows, compared: Sequence[str]) ->
     found = []
     for pair in alike(names):
         cells = [[cell_text(row.get(name)) for name in pair] for row in rows]
-        both = [
-            [number_of(cell) for cell in one if cell is not None]
-            for one in cells
-            if not any(is_nothing(cell or "") for cell in one)
-        ]
+        both = [[number_of(cell) for cell in one if cell is not None] for one in cells if all(map(_is_given, one))]
         beside = any(is_id(name) or is_position(name) or is_count(name) for name in pair)
         if beside or not CLOCK_WORDS.isdisjoint(words_of(pair[0])) or 2 * len(both) <= len(rows):
             continue
@@ -225,7 +231,7 @@ def _may_say_who_won(names: Sequence[str], rows: Rows, compared: Sequence[str]) 
     called, words, signed = called_winner(names), [], []
     sides = {side for pair in alike(names) for side in pair}
     for name in names:
-        cells = {cell for cell in texts_of(rows, name) if not is_nothing(cell)}
+        cells = set(filter(_is_given, texts_of(rows, name)))
         numbers = are_numbers(cells)
         if not cells or not LOST_WORDS.isdisjoint(words_of(name)) or name in compared or (numbers and name in sides):
             continue
