@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from crowdassay import BradleyTerry, load_model
 from crowdassay.errors import ColumnError
 from crowdassay.ranking.clusters import dependent_comparisons
+from crowdassay.ranking.intervals import find_degrees
 from crowdassay.ranking.pairs import Pairs, read_pairs
 from support.comparisons import draw_pairs
 
@@ -182,6 +183,16 @@ def test_an_item_whose_interval_covers_all_others_may_be_any_of_them():
     sure = BradleyTerry(intervals="model").fit(few_questions()).ranking_.to_pylist()
     assert sure[0]["item"] == "new"
     assert sure[0]["high"] - sure[0]["low"] < (new["high"] - new["low"]) / 2
+
+
+@pytest.mark.parametrize("kept", [300, 100])
+def test_clusters_of_an_item_are_counted_once(kept):
+    """In a table of all where comparisons are many, and in a list where they are few."""
+    pairs, _ = draw_pairs(np.random.default_rng(5), n=300, items=6, workers=100)
+    pairs = pairs.only(np.arange(kept))
+    model = BradleyTerry(reliability=False).fit(dataclasses.replace(pairs, question=pairs.worker))
+    met = [len(np.unique(pairs.worker[(pairs.left == i) | (pairs.right == i)])) for i in range(6)]
+    assert find_degrees(model).tolist() == [max(count - 1, 1) for count in met]
 
 
 def test_few_workers_of_an_item_widen_its_interval():

@@ -147,6 +147,11 @@ def find_degrees(model: BradleyTerry) -> FloatArray:
 def _clusters_met(pairs: Pairs, codes: IntArray) -> IntArray:
     """Return in how many clusters (n_pairs,) each item was compared, shape (n_items,)."""
     width = int(codes.max()) + 1
+    if pairs.n_items * width <= 2 * pairs.n_pairs:  # a table of all is smaller than a sorted list
+        seen = np.zeros((pairs.n_items, width), bool)
+        for side in (pairs.left, pairs.right):
+            seen[side, codes] = True
+        return seen.sum(axis=1)
     met = np.unique(np.concatenate([pairs.left * width + codes, pairs.right * width + codes]))
     return np.bincount(met // width, minlength=pairs.n_items)
 
