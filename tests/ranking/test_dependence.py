@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from crowdassay import BradleyTerry, load_model
 from crowdassay.errors import ColumnError
 from crowdassay.ranking.clusters import dependent_comparisons
+from crowdassay.ranking.intervals import find_degrees
 from crowdassay.ranking.pairs import Pairs, read_pairs
 from support.comparisons import draw_pairs
 
@@ -154,6 +155,57 @@ def test_few_questions_widen_intervals_by_students_quantile():
     questions = [len(np.unique(pairs.question[(pairs.left == i) | (pairs.right == i)])) for i in place]
     assert reach == pytest.approx(stdtrit(np.array(questions) - 1, 0.975))
     assert (reach > 2).all()
+
+
+def few_questions():
+    """Return comparisons of which one item, that won them all, is in those of two questions alone."""
+    pairs, _ = answered(np.random.default_rng(1), questions=60, items=4)
+    left, right = np.repeat([0, 4, 4], [0, 10, 10]), np.repeat([0, 0, 1], [0, 10, 10])
+    added = {
+        "left": left, "right": right, "outcome": np.zeros(20, np.int64), "worker": np.zeros(20, np.int64),
+        "question": np.repeat([60, 61], 10),
+    }  # fmt: skip
+    whole = {name: np.concatenate([getattr(pairs, name), values]) for name, values in added.items()}
+    size = len(whole["left"])
+    return dataclasses.replace(pairs, **whole, items=pa.array([*pairs.items.to_pylist(), "new"]), style=np.zeros((size, 0)))
+
+
+def test_an_item_whose_interval_covers_all_others_may_be_any_of_them():
+    """Intervals and tests take one law: that of the questions in which an item was compared."""
+    model = BradleyTerry().fit(few_questions())
+    rows = {row["item"]: row for row in model.ranking_.to_pylist()}
+    new, others = rows.pop("new"), rows.values()
+    assert all(new["low"] < row["score"] < new["high"] for row in others)
+    assert (new["best_rank"], new["worst_rank"]) == (1, 5)
+    assert set(new["group"].split()) & set(max(others, key=lambda row: row["score"])["group"].split())
+    wrong = [row["order_may_be_wrong"] for row in model.next_pairs(10).to_pylist() if "new" in (row["left"], row["right"])]
+    assert min(wrong) > 0.01
+    sure = BradleyTerry(intervals="model").fit(few_questions()).ranking_.to_pylist()
+    assert sure[0]["item"] == "new"
+    assert sure[0]["high"] - sure[0]["low"] < (new["high"] - new["low"]) / 2
+
+
+@pytest.mark.parametrize("kept", [300, 100])
+def test_clusters_of_an_item_are_counted_once(kept):
+    """In a table of all where comparisons are many, and in a list where they are few."""
+    pairs, _ = draw_pairs(np.random.default_rng(5), n=300, items=6, workers=100)
+    pairs = pairs.only(np.arange(kept))
+    model = BradleyTerry(reliability=False).fit(dataclasses.replace(pairs, question=pairs.worker))
+    met = [len(np.unique(pairs.worker[(pairs.left == i) | (pairs.right == i)])) for i in range(6)]
+    assert find_degrees(model).tolist() == [max(count - 1, 1) for count in met]
+
+
+def test_few_workers_of_an_item_widen_its_interval():
+    """Where variances are summed over workers, those who compared an item are its clusters."""
+    pairs, _ = draw_pairs(np.random.default_rng(3), n=2000, items=5, workers=40)
+    kept = pairs.only(((pairs.left != 4) & (pairs.right != 4)) | (pairs.worker < 3))
+    model = BradleyTerry().fit(kept)
+    assert dependent_comparisons(kept, by_worker=True, halves=False) is None
+    rows = {row["item"]: row for row in model.ranking_.to_pylist()}
+    reach = {name: (row["high"] - row["score"]) / row["standard_error"] for name, row in rows.items()}
+    names = kept.items.to_pylist()
+    assert reach.pop(names[4]) == pytest.approx(stdtrit(2, 0.975))
+    assert list(reach.values()) == pytest.approx([stdtrit(39, 0.975)] * 4)
 
 
 def test_where_all_is_independent_clusters_change_little():

@@ -290,7 +290,7 @@ def test_codes_of_winners_are_asked_for(winners):
     """A number that is neither 1 nor 2, or a letter, says nothing of sides: 0 may be the left one, or a tie."""
     table = pa.table({"left": ["x", "y", "z"], "right": ["y", "z", "x"], "winner": winners})
     codes = sorted(set(winners), key=lambda code: (len(code) == 1, code))
-    with pytest.raises(DataError, match="say whether left, right, tie or both bad is meant") as error:
+    with pytest.raises(DataError, match="say whether left, right, tie, both bad or none is meant") as error:
         read_pairs(table)
     assert ",".join(f"{code}=..." for code in codes) in str(error.value)
     meanings = dict(zip(codes, ("right", "tie", "left"), strict=False))
@@ -302,7 +302,7 @@ def test_a_number_without_a_meaning_is_no_side_where_others_have_one():
     table = pa.table({"left": ["x", "y"], "right": ["y", "x"], "winner": ["0", "1"]})
     with pytest.raises(DataError, match=r"data row 2 .*'1'"):
         read_pairs(table, winners="0=left")
-    with pytest.raises(ParameterError, match="left, right, tie or both bad, not 'first one'"):
+    with pytest.raises(ParameterError, match="left, right, tie, both bad or none, not 'first one'"):
         read_pairs(table, winners="0=first one,1=right")
 
 

@@ -203,7 +203,7 @@ def test_a_column_that_says_whether_one_side_won_is_read(name):
     ],
 )
 def test_true_and_false_say_nothing_of_the_other_side_where_both_or_ties_are_asked_for(name, more):
-    with pytest.raises(DataError, match="codes, say whether left, right, tie or both bad is meant"):
+    with pytest.raises(DataError, match="codes, say whether left, right, tie, both bad or none is meant"):
         read_pairs(flags(name, **more), left_column="clip1", right_column="clip2", winner_column=name)
 
 

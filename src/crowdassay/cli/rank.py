@@ -51,15 +51,19 @@ PAIR_READING = (
 )
 @click.option("--next", "next_pairs", type=int, help="Name this many pairs to compare next.")
 @click.option("--left-column", help="Column of the left one, or several, separated by commas; found by name otherwise.")
-@click.option("--right-column", help="Column of the right one.")
-@click.option("--winner-column", help="Column of the winner: left, right, a name, tie or both bad.")
+@click.option("--right-column", help="Column of the right one; the same where one cell holds both names.")
+@click.option(
+    "--winner-column",
+    help="Column of the winner: left, right, a name, tie or both bad. Or two columns of numbers, separated by a comma, the "
+    "left's first: the larger wins.",
+)
 @click.option("--worker-column", help="Column of who compared; there need be none.")
 @click.option(
     "--winners",
     default="auto",
     show_default=True,
-    help="Whether winners are sides (left, model_a) or names: auto, side or name; or what codes mean, such as 'P=left,I=tie', "
-    "or the signs of numbers, such as '-=left,0=tie,+=right'.",
+    help="Whether winners are sides (left, model_a) or names: auto, side or name; or what codes mean, such as "
+    "'P=left,I=tie,NA=none', or the signs of numbers, such as '-=left,0=tie,+=right'.",
 )
 @reading_option("sheet")
 @reading_option("encoding")

@@ -36,10 +36,10 @@ from crowdassay.labels.roles import (
     plain_name,
     role_of,
 )
+from crowdassay.labels.side_proposals import compared_said
 from crowdassay.labels.sides import (
     called_winner,
     choose_sides,
-    compared_said,
     could_compare,
     doubt_winner,
     fuller_winner,

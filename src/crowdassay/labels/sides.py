@@ -7,42 +7,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.contents import (
-    CLOCK_WORDS,
-    LABEL_LENGTH,
-    YES_OR_NO,
-    cell_text,
-    is_count,
-    is_id,
-    is_position,
-    key_of,
-    words_of,
-)
+from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, cell_text, words_of
 from crowdassay.labels.roles import ROLES, Role, plain_name
-from crowdassay.labels.values import are_numbers, counted, listed, number_of, shown, shown_file
-from crowdassay.read_options import join_names
+from crowdassay.labels.values import are_numbers, counted, listed, shown, shown_file
 from crowdassay.text import joined
 
 LEFT, RIGHT, TIED, BOTH_BAD, MISSING = 0, 1, 2, 3, -1
 SIDE_WORDS = {
     "left": LEFT, "a": LEFT, "modela": LEFT, "model1": LEFT, "first": LEFT, "1": LEFT, "leftwins": LEFT, "awins": LEFT,
     "modelawins": LEFT, "right": RIGHT, "b": RIGHT, "modelb": RIGHT, "model2": RIGHT, "second": RIGHT, "2": RIGHT,
-    "rightwins": RIGHT, "bwins": RIGHT, "modelbwins": RIGHT,
+    "rightwins": RIGHT, "bwins": RIGHT, "modelbwins": RIGHT, "home": LEFT, "homewins": LEFT, "hometeam": LEFT, "away": RIGHT,
+    "awaywins": RIGHT, "awayteam": RIGHT, "visitor": RIGHT,
 }  # fmt: skip
 TIE_WORDS = {
     "tie": TIED, "ties": TIED, "draw": TIED, "equal": TIED, "same": TIED, "bothgood": TIED, "tiebothgood": TIED,
     "tieinconsistent": TIED, "bothbad": BOTH_BAD, "tiebothbad": BOTH_BAD, "neither": BOTH_BAD,
 }  # fmt: skip
-SIDE_NAMES = (("a", "b", "c"), ("left", "right", "middle"), ("1", "2", "3"), ("first", "second", "third"))
+SIDE_NAMES = (
+    ("a", "b", "c"), ("left", "right", "middle"), ("1", "2", "3"), ("first", "second", "third"), ("home", "away", "neutral"),
+    ("home", "visitor", "away"),
+)  # fmt: skip
+SIDES_OF_THEIR_OWN = ("home",)  # words for sides that are whole names of columns, which no role knows
 WON_AND_LOST = (
     Role("winner", "--winner-column", ("winner", "chosen", "better"), ("", "id", "name", "model", "team", "choice", "item")),
     Role("loser", "--right-column", ("loser", "rejected", "worse"), ("", "id", "name", "model", "team", "choice", "item")),
 )
 WON_WORDS = frozenset({"win", "wins", "won", "winner", "better", "best", "preferred", "chosen", "is", "was", "has"})
-LOST_WORDS = frozenset({"worst", "worse", "lose", "loses", "loser", "lost", "rejected"})
 MOST_CODES = 5  # words for winners among which some may be codes, and that a message lists
-WORDS_OF_A_TEXT = 6  # from which on what was compared is a text, and no name
-MOST_OTHERS = 3  # other columns that a proposal names
 MOST_AGAINST = 0.1  # share of rows in which another column may name the other one as the winner
 LEAST_DIFFERENT = 0.9  # share of rows in which the two that were compared are different
 LEAST_ON_BOTH = 0.5  # share of the names of the side with fewer that stand on the other side as well
@@ -83,7 +74,7 @@ def side_columns(names: Sequence[str], rows: Rows) -> list[tuple[str, str]]:
     >>> side_columns(["shown_a", "shown_b", "n_a", "n_b"], rows)
     [('shown_a', 'shown_b')]
     """
-    return [pair for pair in _alike(names) if _hold_names(rows, *pair)]
+    return [pair for pair in alike(names) if _hold_names(rows, *pair)]
 
 
 def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequence[str]) -> str:
@@ -96,8 +87,9 @@ def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Seque
     gaps = [row for row in rows if cell_text(row.get(winner)) is None]
     if not gaps:
         return winner
-    tied = [name for name in names if all(plain_word(cell) in TIE_WORDS for cell in _texts(gaps, name)) and _texts(gaps, name)]
-    full = [name for name in tied if len(_texts(rows, name)) == len(rows) and _says_who_won(rows, name, compared)]
+    there = {name: [plain_word(cell) for cell in texts_of(gaps, name)] for name in names}
+    tied = [name for name, words in there.items() if words and TIE_WORDS.keys() >= {*words}]
+    full = [name for name in tied if len(texts_of(rows, name)) == len(rows) and says_who_won(rows, name, compared)]
     full = [name for name in full if all(_side(row, winner, compared) in {None, _side(row, name, compared)} for row in rows)]
     if len(full) == 1:
         return full[0]
@@ -111,16 +103,16 @@ def fuller_winner(winner: str, names: Sequence[str], rows: Rows, compared: Seque
 
 def doubt_winner(winner: str, names: Sequence[str], rows: Rows, compared: Sequence[str]) -> None:
     """Raise `ColumnError` where a column tells winners by side, and others by name who say otherwise: sides may be as shown."""
-    if not {plain_word(cell) for cell in _texts(rows, winner)} <= SIDE_WORDS.keys() | TIE_WORDS.keys():
+    if not {plain_word(cell) for cell in texts_of(rows, winner)} <= SIDE_WORDS.keys() | TIE_WORDS.keys():
         return
-    against, sides = [], {side for pair in _alike(names) for side in pair}
+    against, sides = [], {side for pair in alike(names) for side in pair}
     for name in names:
         if name in sides:
             continue
         both = [(_side(row, winner, compared), _side(row, name, compared)) for row in rows]
         decided = [pair for pair in both if set(pair) <= {LEFT, RIGHT}]
-        by_name = not {plain_word(cell) for cell in _texts(rows, name)} <= SIDE_WORDS.keys() | TIE_WORDS.keys()
-        if decided and by_name and _says_who_won(rows, name, compared):
+        by_name = not {plain_word(cell) for cell in texts_of(rows, name)} <= SIDE_WORDS.keys() | TIE_WORDS.keys()
+        if decided and by_name and says_who_won(rows, name, compared):
             apart = sum(one != other for one, other in decided)
             against += [(name, apart, len(decided))] if apart > MOST_AGAINST * len(decided) else []
     if against:
@@ -142,7 +134,7 @@ def only_winner(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> st
     called = called_winner(names) or [name for name in names if won_by(name, compared) is not None]
     if len(called) != 1:
         return None
-    says = _says_who_won(rows, called[0], compared) or says_of_one(called[0], names, rows, compared)
+    says = says_who_won(rows, called[0], compared) or says_of_one(called[0], names, rows, compared)
     return called[0] if says else None
 
 
@@ -154,8 +146,8 @@ def won_by(name: str, compared: Sequence[str]) -> int | None:
     >>> won_by("audio1 is louder", ["audio1", "audio2"]), won_by("audio1 better than audio2", ["audio1", "audio2"])
     (None, None)
     """
-    parts = _parts(name)
-    for side, own in enumerate(map(_parts, compared)):
+    parts = name_parts(name)
+    for side, own in enumerate(map(name_parts, compared)):
         for place in range(len(parts) - len(own) + 1):
             rest = {*parts[:place], *parts[place + len(own) :]}
             if parts[place : place + len(own)] == own and rest <= WON_WORDS and not rest <= {"is", "was", "has"}:
@@ -171,7 +163,7 @@ def says_of_one(name: str, names: Sequence[str], rows: Rows, compared: Sequence[
     [True, False, False]
     """
     side = won_by(name, compared)
-    cells = {cell.casefold() for cell in _texts(rows, name)}
+    cells = {cell.casefold() for cell in texts_of(rows, name)}
     others = [other for other in names if other != name and other not in compared]
     tied = any(word in TIE_WORDS or word == "tied" for other in others for word in [*words_of(other), plain_word(other)])
     alone = not tied and all(won_by(other, compared) is None for other in others)
@@ -194,136 +186,19 @@ def winners_said(names: Sequence[str]) -> list[str]:
     return [f"{both} look like winners and losers, which crowdassay rank reads."] if both else []
 
 
-def could_compare(names: Sequence[str]) -> bool:
-    """Return whether two columns are named like the sides of comparisons, whatever they hold."""
-    return all(ROLES[side].best(names) for side in ("left", "right")) or bool(_alike(names))
+def turned_round(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether of two pairs of columns, each named alike but for a word for a side, one has its right side first.
 
-
-def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping[str, str | None], rows: Rows) -> list[str]:
-    """Return a sentence on which columns may be the two that were compared and say who won, and the options that say so.
-
-    Parameters
-    ----------
-    names : sequence of str
-    known : mapping
-        The columns that are known, by role.
-    given : mapping
-        Those of them that a user named, as they were named.
-    rows : sequence of mappings
-
-    Examples
-    --------
-    >>> rows = [{"doc_a": f"a{n}", "doc_b": f"b{n}", "radio": "abs"[n]} for n in range(3)]
-    >>> compared_said(["doc_a", "doc_b", "radio"], {}, {}, rows)[0].partition(", say ")[2]
-    "--left-column 'doc_a' --right-column 'doc_b' --winner-column 'radio'."
-    """
-    sides = [known[side] for side in ("left", "right") if side in known]
-    free = [name for name in names if name not in known.values()]
-    pairs = [] if sides else _may_be_sides(free, rows)
-    if not sides and not pairs:
-        return ["If no column names the two that were compared, add left and right with their names to every row."]
-    if len(sides) == 1:
-        return []
-    pair = [*sides] if sides else [*pairs[0]]
-    options = {role: given.get(role) or (None if sides else name) for role, name in zip(("left", "right"), pair, strict=True)}
-    ifs = [] if sides else [f"{joined([shown(name) for name in pair])} are the two that were compared"]
-    won = [] if "winner" in known else _may_say_who_won(free, rows, pair)
-    if len(won) == 1:
-        ifs.append(f"{shown(won[0])} says who won")
-    if not ifs and not won:
-        return []
-    options["winner"] = won[0] if len(won) == 1 else given.get("winner")
-    said = " ".join(f"{ROLES[role].option} {shown_file(name)}" for role, name in options.items() if name)
-    said = f"say {said}" if said else ""
-    if len(won) > 1:
-        said += f"{', and ' if said else ''}choose one of {listed(won, MOST_OTHERS)} with --winner-column"
-    elif not won and "winner" not in known:
-        said += ", and name the column that says who won with --winner-column"
-    said = f"If {' and '.join(ifs)}, {said}." if ifs else f"{said[0].upper()}{said[1:]}, if it says who won."
-    others = ", or ".join(joined([shown(name) for name in other]) for other in pairs[1 : MOST_OTHERS + 1])
-    return [said, *([f"The two may also be {others}."] if others else [])]
-
-
-def _may_be_sides(names: Sequence[str], rows: Rows) -> list[tuple[str, str]]:
-    """Return the pairs of columns that may hold what was compared, first those whose values stand on both sides.
-
-    Pairs of ids make one together where one alone would compare many with themselves.
-
-    >>> rows = [{"talk_id_a": 7, "line_id_a": n, "talk_id_b": 7 + n // 2, "line_id_b": 3 + n // 4} for n in range(6)]
-    >>> _may_be_sides([*rows[0]], rows)
-    [('talk_id_a,line_id_a', 'talk_id_b,line_id_b')]
-    """
-    pairs = [pair for pair in _alike(names) if _may_hold_sides(rows, *pair)]
-    pairs.sort(key=lambda pair: set(_texts(rows, pair[0])).isdisjoint(_texts(rows, pair[1])))
-    ids = [pair for pair in pairs if _are_ids(*pair)]
-    lefts, rights = [one for one, _ in ids], [two for _, two in ids]
-
-    def with_itself(left: Sequence[str], right: Sequence[str]) -> int:
-        return sum(key_of(row, left) == key_of(row, right) for row in rows)
-
-    if len(ids) > 1 and with_itself(lefts, rights) < min(with_itself([one], [two]) for one, two in ids):
-        return [(join_names(lefts), join_names(rights)), *(pair for pair in pairs if pair not in ids)]
-    return pairs
-
-
-def _may_hold_sides(rows: Rows, one: str, two: str) -> bool:
-    """Return whether two columns may hold what was compared, judged more mildly than what is taken without a word."""
-    cells = [(cell_text(row.get(one)), cell_text(row.get(two))) for row in rows]
-    given = [(left, right) for left, right in cells if left is not None and right is not None]
-    names = {cell for pair in given for cell in pair}
-    beside = any(word in CLOCK_WORDS or ROLES["label"].is_named(word) for word in words_of(one))  # times, or answers
-    if len(given) < 2 or 2 * len(given) < len(rows) or beside:
-        return False
-    votes = {plain_word(name) for name in names} <= SIDE_WORDS.keys() | TIE_WORDS.keys()
-    if votes or {name.casefold() for name in names} <= YES_OR_NO:
-        return False
-    n_words = sum(len(name.split()) for name in names)  # of texts, which cannot be ranked
-    short = sum(map(len, names)) <= LABEL_LENGTH * len(names) and n_words < WORDS_OF_A_TEXT * len(names)
-    return short and (_are_ids(one, two) or not are_numbers(names)) and 2 * sum(a != b for a, b in given) > len(given)
-
-
-def _are_ids(one: str, two: str) -> bool:
-    """Return whether two names without their words for sides are those of ids.
-
-    >>> _are_ids("Argument ID A", "Argument ID B"), _are_ids("n_a", "n_b")
+    >>> turned_round(["home_team", "away_team"], ["away_goals", "home_goals"]), turned_round(["x", "y"], ["goals_b", "goals_a"])
     (True, False)
     """
-    return is_id(" ".join(word for word, other in zip(_parts(one), _parts(two), strict=True) if word == other))
+    first = [[pair == (names[0], names[1]) for pair in alike(names)] for names in (one, other)]
+    return all(first) and first[0] != first[1]
 
 
-def _may_say_who_won(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> list[str]:
-    """Return the columns that may say who won, first those that are called so; of numbers with signs only if none else may.
-
-    >>> rows = [{"radio": "abs"[n], "best": "aab"[n], "worst": "bba"[n], "gap": n - 1} for n in range(3)]
-    >>> _may_say_who_won([*rows[0]], rows, ["l", "r"]), _may_say_who_won(["gap"], rows, ["l", "r"])
-    (['radio', 'best'], ['gap'])
-    """
-    called, words, signed = called_winner(names), [], []
-    alike = {side for pair in _alike(names) for side in pair}
-    for name in names:
-        cells = set(_texts(rows, name))
-        numbers = are_numbers(cells)
-        if not cells or not LOST_WORDS.isdisjoint(words_of(name)) or name in compared or (numbers and name in alike):
-            continue
-        copied = any(all(row.get(name) == row.get(side) for row in rows) for side in compared)
-        if (
-            (copied and name not in called)
-            or is_id(name)
-            or is_position(name)
-            or is_count(name)
-            or not CLOCK_WORDS.isdisjoint(words_of(name))
-        ):
-            continue
-        plain = {plain_word(cell) for cell in cells}
-        some = {LEFT, RIGHT} <= {SIDE_WORDS.get(word) for word in plain} and len(plain) <= MOST_CODES and "c" not in plain
-        if numbers:
-            words += [name] if name in called and some and _says_who_won(rows, name, compared) else []
-            values = [number for cell in cells if (number := number_of(cell)) is not None]
-            signed += [name] if min(values) < 0 < max(values) else []
-        elif some or _says_who_won(rows, name, compared) or says_of_one(name, names, rows, compared):
-            words.append(name)
-    found = words or signed
-    return [*(name for name in found if name in called), *(name for name in found if name not in called)]
+def could_compare(names: Sequence[str]) -> bool:
+    """Return whether two columns are named like the sides of comparisons, whatever they hold."""
+    return all(ROLES[side].best(names) for side in ("left", "right")) or bool(alike(names))
 
 
 def refuse_comparisons(names: Sequence[str], rows: Rows, labels: Iterable[str]) -> None:
@@ -333,7 +208,7 @@ def refuse_comparisons(names: Sequence[str], rows: Rows, labels: Iterable[str]) 
     pairs = [pair for pair in pairs if _hold_names(rows, *pair)] or side_columns(names, rows)
     for pair in pairs:
         for label in labels:
-            if label not in pair and not are_numbers(_texts(rows, label)) and _says_who_won(rows, label, pair):
+            if label not in pair and not are_numbers(texts_of(rows, label)) and says_who_won(rows, label, pair):
                 raise ColumnError(
                     f"{joined([shown(name) for name in pair])} look like the two sides of comparisons and {shown(label)} says "
                     "which one won, which crowdassay rank reads; if these are classes all the same, say --label-column "
@@ -341,28 +216,29 @@ def refuse_comparisons(names: Sequence[str], rows: Rows, labels: Iterable[str]) 
                 )
 
 
-def _alike(names: Sequence[str]) -> list[tuple[str, str]]:
+def alike(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return the pairs of columns that are named alike but for a word for a side, of which there is no third.
 
-    >>> _alike(["left_model", "right_model", "x1", "x2", "x3", "rater_a", "rater_b"])
-    [('left_model', 'right_model')]
+    >>> alike(["left_model", "right_model", "x1", "x2", "x3", "rater_a", "rater_b", "homeTeam", "awayTeam"])
+    [('left_model', 'right_model'), ('homeTeam', 'awayTeam')]
     """
-    by_parts = {_parts(name): name for name in names}
+    by_parts = {name_parts(name): name for name in names}
     pairs = []
     for parts, name in by_parts.items():
         for place, word in enumerate(parts):
             rest = (parts[:place], parts[place + 1 :])
             of_workers = any(map(ROLES["worker"].is_named, (*rest[0], *rest[1])))
-            for one, two, three in SIDE_NAMES if len(parts) > 1 and not of_workers else ():
+            whole = len(parts) == 1 and word not in SIDES_OF_THEIR_OWN
+            for one, two, three in SIDE_NAMES if not (whole or of_workers) else ():
                 other = by_parts.get((*rest[0], two, *rest[1]))
                 if word == one and other is not None and (*rest[0], three, *rest[1]) not in by_parts:
                     pairs.append((name, other))
     return pairs
 
 
-def _says_who_won(rows: Rows, name: str, compared: Sequence[str]) -> bool:
+def says_who_won(rows: Rows, name: str, compared: Sequence[str]) -> bool:
     """Return whether a column holds nothing but sides, ties and, row by row, what was compared, and more than ties."""
-    words = [plain_word(cell) for cell in _texts(rows, name)]
+    words = [plain_word(cell) for cell in texts_of(rows, name)]
     decided = [n for n, word in enumerate(words) if word not in TIE_WORDS]
     return bool(decided) and (
         all(words[n] in SIDE_WORDS for n in decided)
@@ -400,14 +276,15 @@ def _hold_names(rows: Rows, one: str, two: str) -> bool:
     return short and shared and sum(a != b for a, b in given) >= LEAST_DIFFERENT * len(given)
 
 
-def _texts(rows: Rows, name: str) -> list[str]:
+def texts_of(rows: Rows, name: str) -> list[str]:
+    """Return what a column holds where it holds something."""
     return [cell for row in rows if (cell := cell_text(row.get(name))) is not None]
 
 
-def _parts(name: str) -> tuple[str, ...]:
+def name_parts(name: str) -> tuple[str, ...]:
     """Return the words and numbers of a name, small.
 
-    >>> _parts("leftModel_2")
+    >>> name_parts("leftModel_2")
     ('left', 'model', '2')
     """
     return tuple(re.findall(r"\d+|[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()))

@@ -103,10 +103,21 @@ def encode_numbers(column: ArrowColumn, role: str, source: str) -> FloatArray:
 def kept_rows(
     missing: Mapping[str, BoolArray], source: str, what: str, *, allow_drops: bool
 ) -> tuple[BoolArray, dict[str, int]]:
-    """Return which rows have all they need, and how many were left out for want of what; refuse to lose more than half."""
-    bad = np.logical_or.reduce(list(missing.values()))
-    dropped = {f"no {role}": int(lost.sum()) for role, lost in missing.items() if lost.any()}
-    check_dropped(len(bad), dropped, source, allow=allow_drops, what=what, lost=int(bad.sum()))
+    """Return which rows have all they need, and how many were left out for want of what; refuse to lose more than half.
+
+    A row that misses several things is counted once, by the first of them.
+
+    >>> lost = {"left": np.array([True, False, False, False]), "right": np.array([True, True, False, False])}
+    >>> kept_rows(lost, "a.csv", "comparisons", allow_drops=False)[1]
+    {'no left': 1, 'no right': 1}
+    """
+    bad = np.zeros(len(next(iter(missing.values()))), bool)
+    dropped: dict[str, int] = {}
+    for role, lost in missing.items():
+        if first := int((lost & ~bad).sum()):
+            dropped[f"no {role}"] = first
+        bad |= lost
+    check_dropped(len(bad), dropped, source, allow=allow_drops, what=what)
     return ~bad, dropped
 
 

@@ -21,6 +21,7 @@ from crowdassay.ranking.intervals import (
     MOST_ITEMS_PAIRED,
     bootstrap,
     choose_pairs,
+    find_degrees,
     model_covariance,
     sandwich,
 )
@@ -272,7 +273,7 @@ class BradleyTerry(FittableStudy[Pairs]):
             raise ParameterError(
                 f"The next pairs are chosen among up to {MOST_ITEMS_PAIRED:,} items; there are {pairs.n_items:,}."
             )
-        one, two, wrong, worth = zip(*choose_pairs(self.scores_, self._covariance, count), strict=True)
+        one, two, wrong, worth = zip(*choose_pairs(self.scores_, self._covariance, find_degrees(self), count), strict=True)
         left, right = (pairs.items.take(pa.array(side)) for side in (one, two))
         return NEXT_PAIRS.fill(left=left, right=right, order_may_be_wrong=wrong, worth=worth)
 

@@ -13,12 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, stdtr
 
 from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.ranking.clusters import apart
 from crowdassay.ranking.fit import PairsFit, fit_pairs, lock_matrix
 from crowdassay.ranking.likelihood import make_rows
+from crowdassay.ranking.pairs import Pairs
 
 if TYPE_CHECKING:
     from crowdassay.ranking.bradley_terry import BradleyTerry
@@ -127,13 +128,59 @@ def holm(p: FloatArray, level: float) -> BoolArray:
     return rejected
 
 
-def better(score: FloatArray, covariance: FloatArray, level: float) -> BoolArray:
-    """Return a table (n, n) of whether the row's score is surely above the column's, all pairs tested together (Holm)."""
+def find_degrees(model: BradleyTerry) -> FloatArray:
+    """Return the degrees of freedom of each item's variance, shape (n_items,); infinite where no clusters are summed.
+
+    A variance that is summed over clusters is itself estimated, from as many as the item was compared in: one less than these,
+    of questions or of workers, whichever are fewer.
+    """
+    pairs = model._fitted()
+    degrees, cluster = np.full(pairs.n_items, np.inf), model._dependent
+    if model.intervals == "model":
+        return degrees
+    clusters = [*([] if cluster is None else [cluster]), *([apart(pairs.worker)] if model._by_worker else [])]
+    for codes in clusters:
+        degrees = np.minimum(degrees, np.maximum(_clusters_met(pairs, codes) - 1.0, 1.0))
+    return degrees
+
+
+def _clusters_met(pairs: Pairs, codes: IntArray) -> IntArray:
+    """Return in how many clusters (n_pairs,) each item was compared, shape (n_items,)."""
+    width = int(codes.max()) + 1
+    if pairs.n_items * width <= 2 * pairs.n_pairs:  # a table of all is smaller than a sorted list
+        seen = np.zeros((pairs.n_items, width), bool)
+        for side in (pairs.left, pairs.right):
+            seen[side, codes] = True
+        return seen.sum(axis=1)
+    met = np.unique(np.concatenate([pairs.left * width + codes, pairs.right * width + codes]))
+    return np.bincount(met // width, minlength=pairs.n_items)
+
+
+def _degrees_of_pairs(degrees: FloatArray, one: IntArray, two: IntArray) -> FloatArray:
+    """Return the degrees of freedom of differences: those of the item that is known from fewer clusters."""
+    return np.minimum(degrees[one], degrees[two])
+
+
+def _tail(z: FloatArray, degrees: FloatArray) -> FloatArray:
+    """Return the chance that Student's t is below z; the normal law where the degrees of freedom are infinite.
+
+    >>> _tail(np.array([-2.0, -2.0]), np.array([1.0, np.inf])).round(3).tolist()
+    [0.148, 0.023]
+    """
+    return np.asarray(stdtr(degrees, z) if np.isfinite(degrees).any() else ndtr(z))
+
+
+def better(score: FloatArray, covariance: FloatArray, degrees: FloatArray, level: float) -> BoolArray:
+    """Return a table (n, n) of whether the row's score is surely above the column's, all pairs tested together (Holm).
+
+    As intervals do, the tests take Student's law, with the degrees of freedom (n,) of the one known from fewer clusters.
+    """
     one, two = np.triu_indices(len(score), 1)
     variance = covariance[one, one] + covariance[two, two] - 2 * covariance[one, two]
     gap = score[one] - score[two]
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = 2 * ndtr(-np.abs(gap) / np.sqrt(np.maximum(variance, 1e-300)))
+        z = -np.abs(gap) / np.sqrt(np.maximum(variance, 1e-300))
+    p = 2 * _tail(z, _degrees_of_pairs(degrees, one, two))
     sure = holm(p, level)
     table = np.zeros((len(score), len(score)), bool)
     table[one, two] = sure & (gap > 0)
@@ -182,26 +229,29 @@ def _letters(n: int) -> str:
         n -= 1
 
 
-def choose_pairs(score: FloatArray, covariance: FloatArray, count: int) -> list[tuple[int, int, float, float]]:
+def choose_pairs(
+    score: FloatArray, covariance: FloatArray, degrees: FloatArray, count: int
+) -> list[tuple[int, int, float, float]]:
     r"""Return up to ``count`` pairs to compare next: two items, the chance that their order is wrong, and what it is worth.
 
     A comparison of i and j is worth most where their order is in doubt and the comparison would tell much:
 
-    .. math::  \Phi\!\left(-\frac{|s_i - s_j|}{\sqrt{V_{ij}}}\right) \log(1 + w_{ij} V_{ij}), \quad w_{ij} = p_{ij} (1 - p_{ij})
+    .. math::  T\!\left(-\frac{|s_i - s_j|}{\sqrt{V_{ij}}}\right) \log(1 + w_{ij} V_{ij}), \quad w_{ij} = p_{ij} (1 - p_{ij})
 
-    the chance that the order is wrong times the information gained. After each pair the uncertainty is updated as if the
-    comparison had been made; a pair is named once.
+    the chance that the order is wrong, by the law that `better` takes, times the information gained. After each pair the
+    uncertainty is updated as if the comparison had been made; a pair is named once.
     """
     one, two = np.triu_indices(len(score), 1)
     gap = np.abs(score[one] - score[two])
     chance = 1.0 / (1.0 + np.exp(-np.clip(gap, 0, 50)))
     weight = chance * (1.0 - chance)
+    freedom = _degrees_of_pairs(degrees, one, two)
     spread = covariance.copy()
     chosen = []
     taken = np.zeros(len(one), bool)
     for _ in range(min(count, len(one))):
         variance = spread[one, one] + spread[two, two] - 2 * spread[one, two]
-        wrong = ndtr(-gap / np.sqrt(np.maximum(variance, 1e-12)))
+        wrong = _tail(-gap / np.sqrt(np.maximum(variance, 1e-12)), freedom)
         worth = np.where(taken, -1.0, wrong * np.log1p(weight * np.maximum(variance, 0.0)))
         best = int(np.argmax(worth))
         taken[best] = True

@@ -13,16 +13,29 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.report import similar_names
-from crowdassay.labels.sides import BOTH_BAD, LEFT, MISSING, RIGHT, TIED, WORDS_OF_A_TEXT, plain_word, won_by
+from crowdassay.labels.side_proposals import WORDS_OF_A_TEXT
+from crowdassay.labels.sides import BOTH_BAD, LEFT, MISSING, RIGHT, TIED, plain_word, won_by
 from crowdassay.labels.study_columns import Columns, encode_names, encode_numbers, kept_rows
 from crowdassay.labels.values import as_text, counted, listed, number_of, shown, shown_file
-from crowdassay.ranking.shapes import NOTED, read_pair_columns
-from crowdassay.ranking.winners import ALPACA_EVALS_LEFT, TRUE_OF_SIDE, read_meanings, read_winners
+from crowdassay.ranking.shapes import LEFT_SCORE, NOTED, read_pair_columns
+from crowdassay.ranking.winners import (
+    ALPACA_EVALS_LEFT,
+    BELOW_IS_LEFT,
+    BELOW_IS_RIGHT,
+    NOBODY,
+    TRUE_OF_SIDE,
+    TURNED,
+    check_signs,
+    numbers_said,
+    read_meanings,
+    read_winners,
+)
 from crowdassay.read_options import Opening
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
 
+LARGER_WINS = f"The larger of the two numbers won; where the smaller one wins, say --winners '{BELOW_IS_LEFT}'."
 MOST_TEXTS_COMPARED = 3  # with one another, as the answers to one question are
 
 
@@ -142,7 +155,7 @@ def read_pairs(
         losers, or a Label Studio export with a pairwise tag.
     left_column, right_column, winner_column, worker_column : str, optional
         Found by name when not given. There may be no worker, or one here and there. Several columns, separated by commas, may
-        make a side together.
+        make a side together. Two columns of numbers as the winner's, the left's first, say that the larger number won.
     group_column : str, optional
     question_column : str, optional
         Tells which comparisons answer one question (or prompt) and may depend on each other; found by name when not given.
@@ -150,8 +163,8 @@ def read_pairs(
         What else differs between the two sides, such as length: a column of differences, or two columns such as
         ``length_left`` and ``length_right``.
     winners : {'auto', 'side', 'name'} or str
-        Whether winners are sides or names, or what codes mean, such as 'P=left,I=tie'; of numbers, - and + may stand for all
-        below and above nought, such as '-=left,0=tie,+=right'.
+        Whether winners are sides or names, or what codes mean, such as 'P=left,I=tie,skip=none'; of numbers, - and + may stand
+        for all below and above nought, such as '-=left,0=tie,+=right'.
     both_bad : {'tie', 'drop'}
         What to do with comparisons in which both were bad.
     allow_drops : bool
@@ -186,7 +199,7 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     group, groups = coded.get("group", (None, None))
     question = coded["question"][0] if "question" in coded else None
     values = np.column_stack([np.zeros((n_rows, 0)), *(_style_values(columns, name) for name in style)])
-    outcome, share, turned, voters = _read_votes(columns, left, right, items, winners)
+    outcome, share, turned, voters, said = _read_votes(columns, left, right, items, winners)
     rows = np.arange(len(outcome)) % n_rows  # each may be judged more than once
     if len(rows) > n_rows and question is None:
         question = np.arange(n_rows)
@@ -201,18 +214,16 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
     if group is not None:
         missing["group"] = group < 0
     kept, dropped = _kept(missing, rows if voters else np.arange(len(rows)), columns.source, allow_drops=allow_drops)
-    same = kept & (left == right)
-    if same.any():
-        dropped["compared with itself"] = int(same.sum())
-        kept &= ~same
-    notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers), *_who_said(columns.names, voters)]
+    bad = outcome == BOTH_BAD
+    reasons = {"compared with itself": left == right, "nobody was chosen": outcome == NOBODY}
+    for reason, lost in {**reasons, **({"both bad": bad} if both_bad == "drop" else {})}.items():
+        if first := int((kept & lost).sum()):
+            dropped[reason] = first
+        kept &= ~lost
+    notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers), *said, *_who_said(columns.names, voters)]
     if not sides:
         notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
-    bad = kept & (outcome == BOTH_BAD)
-    if bad.any() and both_bad == "drop":
-        dropped["both bad"] = int(bad.sum())
-        kept &= ~bad
-    elif bad.any():
+    if (bad := bad & kept).any():
         notes.append(f"In {counted(int(bad.sum()), 'comparison')} both were bad; such a comparison counts as a tie.")
         outcome = np.where(bad, TIED, outcome)
     if not kept.any():
@@ -251,22 +262,28 @@ def _kept(missing: dict[str, BoolArray], rows: IntArray, source: str, *, allow_d
 
 def _read_votes(
     columns: Columns, left: IntArray, right: IntArray, items: pa.Array, winners: str
-) -> tuple[IntArray, FloatArray, BoolArray, list[str]]:
-    """Return the outcomes, the shares, and which are turned round, one column of winners after the other; and who voted."""
+) -> tuple[IntArray, FloatArray, BoolArray, list[str], list[str]]:
+    """Return the outcomes, the shares, and which are turned round, one column after the other; who voted; and notes."""
     table, n_rows = columns.table, columns.n_rows
     votes = [name for name in table if name.startswith("winner")] if "left" in table else []
     if not votes:
-        return np.full(n_rows, LEFT), np.full(n_rows, np.nan), np.zeros(n_rows, bool), []
+        return np.full(n_rows, LEFT), np.full(n_rows, np.nan), np.zeros(n_rows, bool), [], []
+    sides, said = [columns.names[one] for one in ("left", "right")], []
+    if LEFT_SCORE in table:
+        check_signs(winners, columns.names["winner"])
+        if winners == "auto":
+            winners, said = BELOW_IS_RIGHT, [LARGER_WINS]
     tied = plain_word(columns.names["left"]) == ALPACA_EVALS_LEFT
     if "one side won" in table and winners == "auto":
-        side = won_by(columns.names["winner"], [columns.names[one] for one in ("left", "right")])
+        side = won_by(columns.names["winner"], sides)
         winners = TRUE_OF_SIDE[side or LEFT]
     read = [read_winners(table[name], left, right, items, winners, columns.source, zero_ties=tied) for name in votes]
-    outcome, share = np.concatenate([one for one, _ in read]), np.concatenate([one for _, one in read])
+    outcome, share = np.concatenate([one for one, *_ in read]), np.concatenate([one for _, one, _ in read])
+    said += numbers_said([number for *_, numbers in read for number in numbers], sides)
     turned = np.repeat([name == "winner turned round" for name in votes], n_rows)
-    outcome = np.where(turned & np.isnan(share), np.array([RIGHT, LEFT, TIED, BOTH_BAD, MISSING])[outcome], outcome)
+    outcome = np.where(turned & np.isnan(share), TURNED[outcome], outcome)
     voters = [] if len(votes) == 1 or turned.any() else [columns.names[name] for name in votes]
-    return outcome, np.where(turned, 1 - share, share), turned, voters
+    return outcome, np.where(turned, 1 - share, share), turned, voters, said
 
 
 def _refuse_texts(pairs: Pairs, names: Sequence[str]) -> None:

@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
+from crowdassay.labels.cells import ArrowColumn, without
+from crowdassay.labels.columns import split_names
+from crowdassay.labels.formats.not_workers import is_nothing
 from crowdassay.labels.roles import JUDGE_MODELS, ROLES, Role, plain_name
-from crowdassay.labels.sides import WON_AND_LOST
-from crowdassay.labels.study_columns import Columns, read_columns
-from crowdassay.labels.values import mapping, shown, text_of
-from crowdassay.read_options import AS_IT_IS, Opening
+from crowdassay.labels.side_proposals import split_both
+from crowdassay.labels.sides import WON_AND_LOST, turned_round
+from crowdassay.labels.study_columns import Columns, encode_numbers, read_columns
+from crowdassay.labels.values import as_text, mapping, shown, shown_file, text_of
+from crowdassay.read_options import AS_IT_IS, Opening, join_names
 
 # A column named like a model, and no more, is no judge's here: it may be one of the two that are compared.
 VOTER = replace(ROLES["worker"], required=False, late_endings=(), late_words=JUDGE_MODELS)
@@ -34,6 +39,9 @@ NOTED = tuple(role.name for role in PAIR_ROLES[-2:])
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
 BEFORE = (("left_", "right_"), ("a_", "b_"))
 BOTH_ORDERS = (Role("winner", None, ("g1winner",)), Role("winner turned round", None, ("g2winner",)))
+LEFT_SCORE = "left's number"
+SIDE_NUMBERS = tuple(Role(name, "--winner-column", kind="number") for name in (LEFT_SCORE, "right's number"))
+BOTH_IN_ONE = Role("both sides", "--left-column")
 MOST_VOTERS = 50
 VOTES = ("winner", "vote", "preference", "preferred", "verdict")
 FROM_NOUGHT, FROM_ONE = (  # with one more than may be, so that none is left out without a word
@@ -50,7 +58,8 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], opening:
     """Read the columns of comparisons; those of the shape of a tool are known by their names.
 
     A table has the columns left, right and winner, with the columns of every style. Where both orders of a pair are in one row,
-    ``winner turned round`` is who won in the second; where each of several voters has a column these are ``winner 1``,
+    ``winner turned round`` is who won in the second; where two columns of numbers say who won, the winner is the left one's
+    less the right one's, and the numbers are there besides; where each of several voters has a column these are ``winner 1``,
     ``winner 2`` ..., and nobody else is a worker unless a column is named; where only the winner and the loser are known there
     are ``winner`` and ``loser``, and neither left nor right.
     """
@@ -74,6 +83,8 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], opening:
 def _read_shapes(data: object, given: Given, style: Sequence[str], opening: Opening) -> Columns:
     """Read the columns in the first shape that fits; where none does, what is said is about left, right and winner."""
     beside = PAIR_ROLES[3:]
+    if given["left"] is not None and given["left"] == given["right"]:
+        return _read_both(data, given, style, opening)
     named = {name for name in ("left", "right", "winner") if given[name] is not None}
     if named == {"left", "right", "winner"} and given["winner"] in {given["left"], given["right"]}:  # who won is on one side
         loser = given["right"] if given["winner"] == given["left"] else given["left"]
@@ -83,6 +94,8 @@ def _read_shapes(data: object, given: Given, style: Sequence[str], opening: Open
     try:
         return _read_with_style(data, PAIR_ROLES, given, style, opening)
     except ColumnError as plain:
+        if len(scores := split_names(given["winner"] or "", ())) == len(SIDE_NUMBERS):
+            return _read_scores(data, scores, given, style, opening)
         if not plain.missing:
             raise
         by_voter = beside if given["worker"] is not None else beside[1:]
@@ -94,6 +107,47 @@ def _read_shapes(data: object, given: Given, style: Sequence[str], opening: Open
             except ColumnError:
                 continue
         raise
+
+
+def _read_scores(data: object, scores: Sequence[str], given: Given, style: Sequence[str], opening: Opening) -> Columns:
+    """Read a column of numbers for each side, the larger one of which won."""
+    named = dict(zip((role.name for role in SIDE_NUMBERS), scores, strict=True))
+    columns = _read_with_style(data, (*PAIR_ROLES[:2], *SIDE_NUMBERS, *PAIR_ROLES[3:]), {**given, **named}, style, opening)
+    compared = [columns.names[side] for side in ("left", "right")]
+    if turned_round(compared, scores):
+        raise ColumnError(
+            f"{shown(scores[0])} is named like the right side, {shown(compared[1])}, and the left one's numbers come first; "
+            f"say --winner-column {shown_file(join_names(scores[::-1]))}."
+        )
+    left, right = (encode_numbers(_numbers_of(columns.table[role.name]), role.name, columns.source) for role in SIDE_NUMBERS)
+    names = {role: name for role, name in columns.names.items() if role not in named}
+    winner = pa.array(left - right, from_pandas=True)  # missing where one is
+    return replace(columns, table={**columns.table, "winner": winner}, names={**names, "winner": join_names(scores)})
+
+
+def _read_both(data: object, given: Given, style: Sequence[str], opening: Opening) -> Columns:
+    """Read a column whose cells hold the names of both sides."""
+    own = {**given, BOTH_IN_ONE.name: given["left"], "left": None, "right": None}
+    columns = _read_with_style(data, (BOTH_IN_ONE, *PAIR_ROLES[2:]), own, style, opening)
+    cells = as_text(columns.table[BOTH_IN_ONE.name]).to_pylist()
+    there = [cell for cell in dict.fromkeys(cells) if cell is not None and cell.strip()]
+    if (both := split_both(there)) is None:
+        wrong = next((cell for cell in there if split_both([cell]) is None), there[0] if there else "")
+        raise DataError(
+            f"{shown(columns.names[BOTH_IN_ONE.name])} is named for both sides, so that each of its cells must hold two names "
+            f"with the same mark between them, such as a comma, and {shown(wrong)} does not; correct it, or name two columns."
+        )
+    named = dict(zip(there, both, strict=True))
+    halves = [named.get(cell, (None, None)) for cell in cells]
+    sides = {side: pa.array([one[n] for one in halves], pa.string()) for n, side in enumerate(("left", "right"))}
+    table = {role: column for role, column in columns.table.items() if role != BOTH_IN_ONE.name}
+    names = {role: name for role, name in columns.names.items() if role != BOTH_IN_ONE.name}
+    return replace(columns, table=sides | table, names=dict.fromkeys(sides, columns.names[BOTH_IN_ONE.name]) | names)
+
+
+def _numbers_of(column: ArrowColumn) -> ArrowColumn:
+    """Return a column of numbers whose cells are empty where they say that there is none, such as NA."""
+    return without(column, [cell for cell in as_text(pc.unique(column)).to_pylist() if cell is not None and is_nothing(cell)])
 
 
 def _no_more_voters(columns: Columns) -> Columns:

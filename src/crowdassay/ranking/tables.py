@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri, stdtrit
+from scipy.special import stdtrit
 
 from crowdassay.arrays import FloatArray
 from crowdassay.labels.sides import LEFT, RIGHT, TIED
 from crowdassay.labels.values import counted, listed, shown
 from crowdassay.ranking.clusters import ENOUGH_CLUSTERS, apart
-from crowdassay.ranking.intervals import MOST_ITEMS_COMPARED, better, groups_alike, rank_ranges
+from crowdassay.ranking.intervals import MOST_ITEMS_COMPARED, better, find_degrees, groups_alike, rank_ranges
 from crowdassay.ranking.likelihood import MOST_PAIR_PARAMETERS
 from crowdassay.ranking.pairs import Pairs, find_parts
 from crowdassay.tables import Column, TableOf
@@ -83,31 +83,19 @@ NEXT_PAIRS = TableOf(
 WINS = TableOf("wins", (Column("item", format="name"),))
 
 
-def _reach(model: BradleyTerry, pairs: Pairs) -> FloatArray:
-    """Return how many standard errors the interval of each item's score goes to either side, shape (n_items,).
-
-    A variance that is summed over clusters is itself estimated, from as many as an item was compared in: Student's quantile.
-    """
-    level, codes = 0.5 + model.confidence / 2, model._dependent
-    if model.intervals == "model" or codes is None:
-        return np.full(pairs.n_items, float(ndtri(level)))
-    item = np.concatenate([pairs.left, pairs.right])
-    met = np.unique(np.column_stack([item, np.tile(codes, 2)]), axis=0)[:, 0]
-    return np.asarray(stdtrit(np.maximum(np.bincount(met, minlength=pairs.n_items) - 1, 1), level))
-
-
 def ranking_table(model: BradleyTerry) -> pa.Table:
     """Return a row for each item, best first."""
     pairs, score, covariance = model._fitted(), model.scores_, model._covariance
     n = pairs.n_items
     error = np.sqrt(np.maximum(covariance if covariance.ndim == 1 else np.diag(covariance), 0.0))
-    reach = _reach(model, pairs) * error
+    degrees = find_degrees(model)
+    reach = stdtrit(degrees, 0.5 + model.confidence / 2) * error
     order = np.argsort(-np.round(score, 9), kind="stable")
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(1, n + 1)
     best, worst, group = rank, rank, [""] * n
     if covariance.ndim == 2 and n <= MOST_ITEMS_COMPARED:
-        above = better(score, covariance, 1 - model.confidence)
+        above = better(score, covariance, degrees, 1 - model.confidence)
         best, worst = rank_ranges(above)
         group = groups_alike(score, above)
     decided = [pairs.outcome == outcome for outcome in (LEFT, RIGHT, TIED)]

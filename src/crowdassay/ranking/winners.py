@@ -11,11 +11,26 @@ from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.encode import code_column
-from crowdassay.labels.sides import LEFT, MISSING, MOST_CODES, RIGHT, SIDE_WORDS, TIE_WORDS, TIED, plain_word
+from crowdassay.labels.sides import (
+    BOTH_BAD,
+    LEFT,
+    MISSING,
+    MOST_CODES,
+    RIGHT,
+    SIDE_WORDS,
+    TIE_WORDS,
+    TIED,
+    name_parts,
+    plain_word,
+)
 from crowdassay.labels.values import as_text, in_natural_order, listed, number_key, number_of, shown
+from crowdassay.text import joined
 
 ALPACA_EVALS_LEFT = "generator1"  # whose preferences are 0 where two are equal
 NO_ANSWER = ("error",)  # what stands where a judge gave none
+NOBODY = -2  # was chosen, as a user says that a code means
+MEANINGS = {**SIDE_WORDS, **TIE_WORDS, "none": NOBODY}
+TURNED = np.array([RIGHT, LEFT, TIED, BOTH_BAD, NOBODY, MISSING])  # outcomes of comparisons whose sides are exchanged
 WINNER_READINGS = ("auto", "side", "name")
 BELOW_IS_LEFT, BELOW_IS_RIGHT = "-=left,0=tie,+=right", "-=right,0=tie,+=left"  # what signs of numbers may mean
 TRUE_OF_SIDE = {  # what true and false mean in the winner's column that is called after a side
@@ -36,10 +51,11 @@ def _word_of(text: str) -> str:
 
 def read_winners(
     column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str, *, zero_ties: bool
-) -> tuple[IntArray, FloatArray]:
-    """Return the outcome of every comparison, 0 left, 1 right, 2 tie, 3 both bad, -1 missing, and shares; both (n_rows,).
+) -> tuple[IntArray, FloatArray, list[str]]:
+    """Return the outcome of every comparison, shares of a win of the left one, both (n_rows,), and numbers taken for sides.
 
-    A preference between 1, the left one, and 2, the right one, is a share of a win of the left one; elsewhere shares are NaN.
+    Outcomes are 0 left, 1 right, 2 tie, 3 both bad, -1 missing, -2 nobody chosen. A preference between 1, the left one, and 2,
+    the right one, is a share; elsewhere shares are NaN. Numbers are listed that nobody said to be sides.
 
     Parameters
     ----------
@@ -57,26 +73,35 @@ def read_winners(
     codes, words = code_column(column, "winner")
     texts = found = as_text(words).to_pylist()
     meanings = read_meanings(reading)
+    place = {name: n for n, name in enumerate(names.to_pylist())}
+    told: list[str | None] = [None] * len(found)  # what a user says that each means
     if meanings:  # a number that has none given is a code as well, and no side
-        signs = _signs(found) if {"-", "+"} & meanings.keys() else found
-        own = ["" if number_of(text) is not None else text for text in found]
-        texts = [meanings.get(text, meanings.get(sign, word)) for text, sign, word in zip(found, signs, own, strict=True)]
-        reading = "side"
+        by_number = {number_key(code) or code: word for code, word in meanings.items()}
+        told = [meanings.get(text, by_number.get(number_key(text) or text)) for text in found]
+        if {"-", "+"} & meanings.keys():
+            signs = _signs(["0" if _is_nobody(word) else text for text, word in zip(found, told, strict=True)])
+            told = [meanings.get(sign) if word is None else word for sign, word in zip(signs, told, strict=True)]
+        own = ["" if number_of(text) is not None and text not in place else text for text in found]
+        texts = [word if meaning is None else meaning for word, meaning in zip(own, told, strict=True)]
+        reading = "side" if any(plain_word(word) in SIDE_WORDS for word in meanings.values()) else "auto"
     if reading != "name" and (preferences := _preferences(texts, names, zero_ties=zero_ties)) is not None:
         share = preferences[codes]
         outcome = np.select([np.isnan(share), share == 1, share == 0, share == 0.5], [MISSING, LEFT, RIGHT, TIED], LEFT)
-        return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan)
-    place = {name: n for n, name in enumerate(names.to_pylist())}
+        return outcome, np.where((outcome == LEFT) & (share < 1), share, np.nan), []
     plain = [_word_of(text) for text in texts]
     unanswered = [word in NO_ANSWER and text not in place for word, text in zip(plain, texts, strict=True)]
     given = ~np.array([*unanswered, True])[codes]
-    item = np.array([*(place.get(text, -1) for text in texts), -1])[codes]
+    bare = [number_of(text) is not None and text not in place and word is None for text, word in zip(found, told, strict=True)]
+    item = np.array([*(place.get(text, -1) if word is None else -1 for text, word in zip(texts, told, strict=True)), -1])[codes]
     side = np.array([*(SIDE_WORDS.get(word, -1) for word in plain), -1])[codes]
     tie = np.array([*(TIE_WORDS.get(word, -1) for word in plain), -1])[codes]
+    nobody = np.array([*map(_is_nobody, told), False])[codes]
+    given &= ~nobody
     by_name = np.select([item < 0, item == left, item == right], [tie, LEFT, RIGHT], -1)
     by_side = np.where(side >= 0, side, tie)
     able = {"name": bool((by_name[given] >= 0).all()), "side": bool((by_side[given] >= 0).all())}
-    if reading == "auto":
+    unsaid = reading == "auto"
+    if unsaid:
         if able["name"] and able["side"] and (by_name[given] != by_side[given]).any():
             raise DataError(
                 f"The winners in {shown(source)} can be read as sides or as names of what was compared, which differ; "
@@ -86,19 +111,52 @@ def read_winners(
     winners = by_side if reading == "side" else by_name
     bad = np.flatnonzero(given & (winners < 0))
     if len(bad):
+        if any(bare[code] for code in codes[bad]):  # among others no number is a side
+            bad = np.flatnonzero(given & ((winners < 0) | np.array([*bare, False])[codes]))
         row = int(bad[0])
         pair = " and ".join(
             "an empty cell" if side[row] < 0 else shown(names[int(side[row])].as_py()) for side in (left, right)
         )
-        bare = [text for text in found if number_of(text) is not None]
-        strange = in_natural_order({*(found[code] for code in codes[bad]), *bare} - set(names.to_pylist()))
+        numbers = [text for text in found if number_of(text) is not None]
+        strange = in_natural_order({*(found[code] for code in codes[bad]), *numbers} - place.keys())
         more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
         raise DataError(
             f"The winner in data row {row + 1} of {shown(source)} is {shown(found[codes[row]])}, which is neither of the two "
             f"compared ({pair}) nor left, right, tie or both bad{more}; correct it"
             f"{_what_signs_mean(found) or _what_codes_mean(strange)}."
         )
-    return np.where(given, winners, MISSING), np.full(len(winners), np.nan)
+    taken = [text for text, number in zip(found, bare, strict=True) if number and unsaid and reading == "side"]
+    return np.where(given, winners, np.where(nobody, NOBODY, MISSING)), np.full(len(winners), np.nan), in_natural_order(taken)
+
+
+def _is_nobody(word: str | None) -> bool:
+    """Return whether a user says of a code that nobody was chosen."""
+    return word is not None and MEANINGS[plain_word(word)] == NOBODY
+
+
+def numbers_said(numbers: Sequence[str], sides: Sequence[str]) -> list[str]:
+    """Return a sentence on numbers that were taken for sides, unless the sides' own names number them.
+
+    >>> numbers_said(["1", "2"], ["model_a", "model_b"])[0].partition(";")[0]
+    "The winners '1' and '2' were taken for the left and the right one ('model_a' and 'model_b')"
+    >>> numbers_said(["1", "2"], ["model_1", "model_2"])
+    []
+    """
+    if not numbers or all(str(n) in name_parts(side) for n, side in enumerate(sides, 1)):
+        return []
+    taken = {SIDE_WORDS[_word_of(number)]: number for number in sorted(numbers, reverse=True)}
+    which, one = sorted(taken), len(taken) == 1
+    codes, ends, names = (
+        joined(words)
+        for words in zip(
+            *((shown(taken[side]), ("the left", "the right")[side], shown(sides[side])) for side in which), strict=True
+        )
+    )
+    was, it = ("was", "it means") if one else ("were", "they mean")
+    return [
+        f"The winner{'' if one else 's'} {codes} {was} taken for {ends} one ({names}); if {it} something else, say what, such "
+        "as --winners '1=left,2=tie'."
+    ]
 
 
 def _signs(texts: list[str]) -> list[str]:
@@ -140,8 +198,8 @@ def _what_codes_mean(strange: list[str]) -> str:
     if not 0 < len(strange) <= MOST_CODES or any(code != code.strip() or {",", "'"} & set(code) for code in strange):
         return ", or leave the cell empty if there was none"
     return (
-        f", or, if {listed(strange)} {'is a code' if len(strange) == 1 else 'are codes'}, say whether left, right, tie "
-        f"or both bad is meant: --winners '{','.join(f'{code}=...' for code in strange)}'"
+        f", or, if {listed(strange)} {'is a code' if len(strange) == 1 else 'are codes'}, say whether left, right, tie, "
+        f"both bad or none is meant: --winners '{','.join(f'{code}=...' for code in strange)}'"
     )
 
 
@@ -150,8 +208,8 @@ def read_meanings(reading: str) -> dict[str, str]:
 
     The codes - and + stand for numbers below and above nought, however large, where all winners are numbers.
 
-    >>> read_meanings("P=left, I=tie"), read_meanings("side")
-    ({'P': 'left', 'I': 'tie'}, {})
+    >>> read_meanings("P=left, I=tie, skip=none"), read_meanings("side")
+    ({'P': 'left', 'I': 'tie', 'skip': 'none'}, {})
     """
     if reading in WINNER_READINGS:
         return {}
@@ -163,12 +221,21 @@ def read_meanings(reading: str) -> dict[str, str]:
                 f"--winners is auto, side or name, or says what codes mean, such as 'P=left,I=tie'; {shown(part.strip())} is "
                 "none of these."
             )
-        if code in meanings:
+        if (number_key(code) or code) in {number_key(known) or known for known in meanings}:
             raise ParameterError(f"--winners says twice what {shown(code)} means; leave one of the two out.")
-        if plain_word(word) not in SIDE_WORDS | TIE_WORDS:
-            raise ParameterError(f"--winners says what codes mean: left, right, tie or both bad, not {shown(word)}.")
+        if plain_word(word) not in MEANINGS:
+            raise ParameterError(f"--winners says what codes mean: left, right, tie, both bad or none, not {shown(word)}.")
         meanings[code] = word
     return meanings
+
+
+def check_signs(reading: str, name: str) -> None:
+    """Refuse to take for sides or names what is the difference between the numbers of two columns, which has a sign alone."""
+    if reading != "auto" and (reading in WINNER_READINGS or not read_meanings(reading).keys() <= {"-", "0", "+"}):
+        raise ParameterError(
+            f"{shown(name)} are two columns of numbers, of which the larger one wins; leave --winners out, or, where the "
+            f"smaller one wins, say --winners '{BELOW_IS_LEFT}'."
+        )
 
 
 def _preferences(texts: Sequence[str], names: pa.Array, *, zero_ties: bool) -> FloatArray | None:
