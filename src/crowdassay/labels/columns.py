@@ -36,7 +36,6 @@ from crowdassay.labels.roles import (
     plain_name,
     role_of,
 )
-from crowdassay.labels.side_proposals import compared_said
 from crowdassay.labels.sides import (
     called_winner,
     choose_sides,
@@ -112,7 +111,11 @@ def find_columns(
     if any(role.name not in chosen for role in missing):
         rows = sample() if sample is not None else []
         error = _not_found(names, wanted, chosen, given, rows)
-        said = compared_said(names, chosen, given, rows) if {"left", "right"} <= needed else []
+        said = []
+        if {"left", "right"} <= needed:
+            from crowdassay.labels.side_proposals import compared_said  # noqa: PLC0415 - seldom needed
+
+            said = compared_said(names, chosen, given, rows)
         raise ColumnError(" ".join([error.message, *said]), missing=error.missing, found_nothing=error.found_nothing)
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
         refuse_kind(chosen, _items(chosen), _free(names, chosen), sample())
