@@ -41,10 +41,20 @@ IN_MEMORY_FILES = {**HELD, "frame": FILES_ONLY}
 
 @dataclass(frozen=True)
 class Opening:
-    """How a file is to be opened, as far as that was said: which sheet of a workbook, and how text is written."""
+    """How a file is to be opened, as far as that was said: which sheet of a workbook, how text is written, without a header."""
 
     sheet: str | None = None
     encoding: str | None = None
+    no_header: bool = False
+
+    def refusal(self) -> str:
+        """Return which of these options was given and with which files it goes, for data that are none.
+
+        >>> Opening(encoding="cp1252").refusal(), Opening(no_header=True).refusal()
+        ('--encoding goes with files of text', '--no-header goes with files of text')
+        """
+        given = [flag(name) for name in ("encoding", "no_header") if getattr(self, name)]
+        return f"{given[0]} goes with files of text" if self.sheet is None else "--sheet goes with workbooks such as .xlsx"
 
 
 AS_IT_IS = Opening()
@@ -223,6 +233,15 @@ def join_names(names: Iterable[str]) -> str:
     return line.getvalue()
 
 
+def split_commas(text: str) -> list[str]:
+    """Return what commas separate, without blanks around it; what is in quotes may hold commas.
+
+    >>> split_commas('yes, "no, never"')
+    ['yes', 'no, never']
+    """
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [""])]
+
+
 def _plain(name: str, value: Any) -> Any:
     if name.endswith("_column") and isinstance(value, int):
         value = str(value)
@@ -233,7 +252,7 @@ def _plain(name: str, value: Any) -> Any:
     if value is None or (name == "classes" and isinstance(value, tuple) and not value):
         return READING_OPTIONS[name].default
     if isinstance(value, str | int | float) and name != "classes":
-        return tuple(part.strip() for part in str(value).split(",")) if name != "missing" else (str(value),)
+        return tuple(split_commas(str(value))) if name != "missing" else (str(value),)
     if name == "classes" and isinstance(value, str):
         return value  # which is refused where classes are checked
     values: Iterable[Any] = value.to_pylist() if hasattr(value, "to_pylist") else value

@@ -83,10 +83,14 @@ def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
         for k, coder in enumerate(" 12")
     }
     pd.DataFrame({name.strip(): column for name, column in table.items()}).to_csv(path, index=False)
-    moods, kinds = ("'mood', 'mood1', 'mood2' are workers who answer one question", "'kind', 'kind1', 'kind2' are")
-    with pytest.raises(
-        ColumnError, match=rf"If {moods}, say `worker_columns` 'mood\*'\. If {kinds}, say `worker_columns` 'kind\*'"
-    ):
+    moods, kinds = ("'mood1', 'mood2' are workers who answer one question", "'kind1', 'kind2' are")  # the others sum them up
+    with pytest.raises(ColumnError, match=rf"If {moods}, say `worker_columns` 'mood1,mood2'\. If {kinds}, say"):
+        read_labels(path)
+    header, *rows = path.read_text().splitlines()
+    header = header.replace("1", ".1").replace("2", ".2")  # as pandas numbers columns that were called alike
+    path.write_text("\n".join([header, *rows]) + "\n")
+    moods, kinds = ("'mood', 'mood.1', 'mood.2' are workers who answer one question", "'kind', 'kind.1', 'kind.2' are")
+    with pytest.raises(ColumnError, match=rf"If {moods}, say `worker_columns` 'mood,mood\.1,mood\.2'\. If {kinds}, say"):
         read_labels(path)
 
 
@@ -724,3 +728,27 @@ def test_a_column_that_parts_an_item_is_proposed_with_it(tmp_path):
     said = told(tmp_path, rows)
     assert "`item_column` 'url,experiment'" in said
     assert "`item_column` 'url' " in said
+
+
+def test_questions_and_workers_by_a_number_at_the_end_are_proposed_apart(tmp_path):
+    columns = {f"{stem}{k}": [f"{stem} {(n * k) % 3}" for n in N] for stem in ("why_", "why_sub", "what") for k in (1, 2)}
+    said = told(tmp_path, {"commit": [f"c{n}" for n in N], **columns})
+    for one in ("`worker_columns` 'why_1,why_2'", "`worker_columns` 'why_sub*'", "`worker_columns` 'what*'"):
+        assert one in said
+
+
+def test_what_a_model_cost_is_not_proposed_as_the_label(tmp_path):
+    rows = [
+        {"key": f"k{k}", "judge": w, "cost_usd": 0.001 * k + w, "n_tokens": 7 * k + w, "depth": (k + w) % 3}
+        for w in range(3)
+        for k in range(10)
+    ]
+    said = told(tmp_path, [row | {"width": (row["judge"] + row["depth"]) % 2} for row in rows])
+    assert "choose one of 'depth', 'width' with `label_column`" in said
+
+
+def test_an_id_is_the_item_by_its_name_rather_than_a_remark(tmp_path):
+    rows = [{"annotator": "abc"[n % 3], "answer_id": f"a{n}", "M1": n % 3, "comment": f"remark {n}"} for n in N]
+    said = told(tmp_path, rows)
+    assert "by its name the item may be 'answer_id'" in said
+    assert "nearest" not in said

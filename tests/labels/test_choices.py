@@ -14,7 +14,7 @@ from crowdassay.labels.files import read_labels, table_of
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import spool_files
 from crowdassay.labels.write import write_table
-from crowdassay.read_options import ReadOptions
+from crowdassay.read_options import ReadOptions, split_commas
 
 SETS = {
     "in brackets": ("[A] [B]", "[B] [A]", "[A]", "A|B"),
@@ -110,3 +110,9 @@ def test_a_list_in_which_a_choice_comes_again_is_what_several_workers_said(tmp_p
     for options in ({}, {"options": "set"}, {"options": "each"}):
         with pytest.raises(DataError, match="they hold the answers of several workers, without saying who gave which"):
             read_labels(path, **options)
+
+
+def test_classes_that_hold_commas_are_given_in_quotes(tmp_path):
+    path = written(tmp_path, "yes,but", "no", "yes,but", "no")
+    labels = read_labels(path, classes=split_commas('no,"yes,but"'))
+    assert labels.class_names == ("no", "yes,but")

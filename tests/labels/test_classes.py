@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.errors import DataError, ParameterError
-from crowdassay.labels.classes import arrange_classes, binned, class_coder
+from crowdassay.labels.classes import arrange_classes, binned, class_coder, many_classes
 
 
 def arrange(values, classes=None, kind=None):
@@ -114,3 +114,9 @@ def test_a_code_beside_other_negative_numbers_is_a_label():
 def test_bins_are_not_made_of_what_surveys_write_where_nobody_answered():
     with pytest.raises(DataError, match="nobody answered"):
         binned(pa.array(["-99", "10", "60", "80"]), ("2",))
+
+
+def test_more_different_labels_than_same_ones_are_noted():
+    few = pa.array([f"a{n}" for n in range(8)])
+    assert many_classes(few, 12, given=False)[0].startswith("The labels are 8 different texts")
+    assert many_classes(few, 16, given=False) == many_classes(few, 12, given=True) == []

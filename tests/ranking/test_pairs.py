@@ -138,7 +138,7 @@ def test_winners_and_losers():
         pairs = read_pairs(pa.table(dict(zip(words, (["x", "y", "z"], ["y", "z", "x"]), strict=True))))
         assert names(pairs) == [("x", "y", 0), ("y", "z", 0), ("z", "x", 0)]
         assert not pairs.sides
-        assert "not known which one was on the left" in pairs.notes[0]
+        assert "No columns were taken for the left and the right one" in pairs.notes[0]
     table = pa.table({"won": ["x", "y"], "lost": ["y", "z"]})
     named = read_pairs(table, left_column="won", right_column="lost", winner_column="won")
     assert names(named) == [("x", "y", 0), ("y", "z", 0)]

@@ -217,3 +217,35 @@ def test_both_names_may_stand_in_one_cell():
         read_pairs(pa.table({**BOTH, "pair": ["p", *BOTH["pair"][1:]]}), **named, winner_column="best")
     gaps = {name: [*BOTH[name], None] for name in ("pair", "best")}
     assert read_pairs(pa.table(gaps), **named, winner_column="best").dropped == {"no left": 1}
+
+
+def test_comparisons_without_a_header_are_told_and_read_by_number(tmp_path, run):
+    path = tmp_path / "pairs.csv"
+    rows = [f"2018-11-2{n % 9} 09:53:12,{1542747178902 + n % 3},street{n % 5}x,street{n % 4}y,{n % 3 - 1}" for n in range(24)]
+    path.write_text("\n".join(rows) + "\n")
+    with pytest.raises(
+        ColumnError, match=r"The first row of 'pairs\.csv' looks like data, not like names of columns: '2018-11-20"
+    ):
+        read_pairs(path)
+    with pytest.raises(ColumnError, match="looks like data"):
+        read_pairs(path, left_column="street0x", right_column="street0y", winner_column="-1")
+    named = {"left_column": "3", "right_column": "4", "winner_column": "5", "worker_column": "2"}
+    pairs = read_pairs(path, no_header=True, winners="-=left,0=tie,+=right", **named)
+    assert (len(pairs.left), len(pairs.workers)) == (24, 3)
+    options = [part for role, name in named.items() for part in ("--" + role.replace("_", "-"), name)]
+    code, out, _ = run("rank", path, "--no-header", "--winners=-=left,0=tie,+=right", *options)
+    assert code == 0
+    assert "Read 24 comparisons" in " ".join(out.split())
+
+
+def test_years_may_name_columns(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("left,right,winner,2019,2020\n" + "".join(f"a{n % 3},b{n % 2},left,{n},{n + 1}\n" for n in range(9)))
+    assert len(read_pairs(path).left) == 9
+
+
+def test_winning_and_losing_teams_are_winners_and_losers(tmp_path):
+    path = tmp_path / "matches.csv"
+    path.write_text("winning_team,losing_team,map\n" + "".join(f"t{n % 4},t{(n + 1) % 4},m{n % 2}\n" for n in range(12)))
+    pairs = read_pairs(path)
+    assert (len(pairs.left), pairs.items.to_pylist()[:2]) == (12, ["t0", "t1"])

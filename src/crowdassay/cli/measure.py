@@ -54,6 +54,7 @@ FACET_SETTINGS = ("steps", "estimation", "correct", "max_iter")
 @reading_option("missing")
 @reading_option("sheet")
 @reading_option("encoding")
+@click.option("--no-header", is_flag=True, help="The first row names no columns: they are named by number, from 1.")
 @click.option("--max-iter", default=100, show_default=True, help="Steps of Newton's method.")
 @MEASURE.options
 def measure(ratings: Path, **options: Any) -> int:
@@ -80,7 +81,7 @@ def prepare(path: Path, options: dict[str, Any]) -> tuple[str, Callable[[], Stud
             question_column=options["cluster"],
             allow_drops=options["allow_drops"],
             classes=split(options["classes"]) or None,
-            **{name: options[name] for name in ("bins", "missing", "sheet", "encoding")},
+            **{name: options[name] for name in ("bins", "missing", "sheet", "encoding", "no_header")},
         )
         return FacetsView(model, pairs)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.read_options import READING_HEADING, READING_OPTIONS, ReadOptions, flag, under
+from crowdassay.read_options import READING_HEADING, READING_OPTIONS, ReadOptions, flag, split_commas, under
 
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
@@ -150,7 +150,7 @@ def read_options(options: Options) -> ReadOptions:
     given = {name: options[name] for name in READING_OPTIONS if name in options}
     for name, option in READING_OPTIONS.items():
         if option.metadata.get("commas") and isinstance(given.get(name), str):
-            given[name] = [part.strip() for part in given[name].split(",")]
+            given[name] = split_commas(given[name])
     return ReadOptions.of(given)
 
 

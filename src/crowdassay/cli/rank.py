@@ -27,6 +27,7 @@ RANK = StudyCommand(
 RANK_SETTINGS = ("ties", "intervals", "confidence", "resamples", "seed", "max_iter")
 PAIR_READING = (
     "left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops", "sheet", "encoding",
+    "no_header",
 )  # fmt: skip
 
 
@@ -67,6 +68,7 @@ PAIR_READING = (
 )
 @reading_option("sheet")
 @reading_option("encoding")
+@click.option("--no-header", is_flag=True, help="The first row names no columns: they are named by number, from 1.")
 @click.option("--max-iter", default=200, show_default=True, help="Steps of Newton's method.")
 @RANK.options
 def rank(pairs: Path, **options: Any) -> int:

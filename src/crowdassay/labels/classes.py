@@ -33,6 +33,7 @@ from crowdassay.notes import Note, NoteKind
 
 CHANGES_LISTED = 20
 MOST_BINS = 100
+FREE_ANSWERS = 8  # different labels from which on they may be none where more than half are different
 MANY_CLASSES = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
 UNANSWERED = frozenset({
@@ -122,9 +123,10 @@ def class_order(classes: pa.Array, *, given: bool) -> str:
     return "alphabetical" if is_text(classes.type) and not are_numbers(classes.to_pylist()) else "natural"
 
 
-def many_classes(classes: pa.Array, *, given: bool) -> list[str]:
+def many_classes(classes: pa.Array, n_labels: int, *, given: bool) -> list[str]:
     """Note labels of so many kinds that they are hardly classes: free text, or numbers from a slider."""
-    if given or not MANY_CLASSES < len(classes) <= MAX_CLASSES:
+    many = len(classes) > MANY_CLASSES or (len(classes) >= FREE_ANSWERS and 2 * len(classes) > n_labels)
+    if given or not many or len(classes) > MAX_CLASSES:
         return []
     if are_numbers(map(text_of, classes.to_pylist())):
         kind, remedy = "numbers", "--bins 5 makes five classes of them"

@@ -28,6 +28,7 @@ from crowdassay.labels.doubts import Sample, doubt_beside_rating, doubt_label, r
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
     MAYBE_WORKERS,
+    NUMBERED_WORKER,
     RATERS,
     ROLES,
     SUBJECTS,
@@ -296,6 +297,11 @@ def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dic
         rows, beside = sample(), (_items(chosen), chosen["worker"], _free(names, chosen))
         possible = could_be_labels(rows, *beside)
         possible += [name for name in could_be_numbers(rows, *beside) if possible and name not in possible]
+        if len(of_workers := [name for name in possible if _is_of_numbered(name)]) > 1:
+            raise ColumnError(
+                f"{listed(of_workers)} are named after workers of their own, beside {shown(chosen['worker'])}; if that is who "
+                "labelled, choose the label with --label-column."
+            )
         if len(possible) > 1:
             possible.sort(key=is_called_label, reverse=True)
             several = len({id_of(row.get(chosen["worker"])) for row in rows}) > 1
@@ -369,9 +375,13 @@ def _not_found(
     nearest = [name for name, like in likeness.items() if like == best >= NEAR_ENOUGH]
     few = len(rows) < ROWS_TO_JUDGE
     near = len(nearest) == 1 and (few or _could_be_meant(role, rows, nearest[0], chosen))  # of several alike none is meant
+    ids = [name for name in _free(names, chosen) if is_id(name)] if role.name == "item" else []
+    near = near and (nearest[0] in ids or not ids)  # beside an id another name says little
     hint = f"; the nearest is {shown(nearest[0])}" if near else ""
+    of_item = f"; by its name the item may be {shown(ids[0])}" if len(ids) == 1 and not near else ""
     if missing[-1].name == "label" and not near:
         hint = _labels_said(names, chosen, [] if few else rows, alone=len(missing) == 1)
+    hint = of_item + hint
     remedy = _remedy(missing, several=len(missing) > 1)
     if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
         hint = f"; {listed(rated)} may be what others rated, or the worker"
@@ -391,13 +401,18 @@ def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
     """
     # Where rows are models' and no item is known, it is hardly what they said: settings and results are not offered.
     results = plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen
-    free = [name for name in _free(names, chosen) if not is_kind(name) and not is_count(name)]
+    free = [name for name in _free(names, chosen) if not (is_kind(name) or is_count(name) or _is_of_numbered(name))]
     called = [name for name in free if is_called_label(name) and (not rows or _may_be_rating(name, rows, chosen))]
     held = [name for name in free if name not in called and not results and could_hold("label", rows, name, chosen)]
     held = held if alone or len(held) == 1 else []
     by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
     by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
     return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)
+
+
+def _is_of_numbered(name: str) -> bool:
+    """Return whether a column is named after one of several workers besides what was asked, as ``tag_ann1`` is."""
+    return any(NUMBERED_WORKER.fullmatch(part) for part in re.split(r"[\s_\-.]+", name)[1:])
 
 
 def _may_be_rating(name: str, rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, str]) -> bool:

@@ -23,6 +23,7 @@ MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tell
 LABEL_LENGTH = 60  # characters that names and labels have on average at most
 YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
 CLOCK_WORDS = frozenset({"time", "timestamp", "duration", "seconds", "secs", "ms", "rt", "latency", "date", "elapsed"})
+COST_WORDS = frozenset({"cost", "costs", "usd", "token", "tokens", "latency"})  # of a model that answered
 COUNT_WORDS = frozenset({"n", "num", "number", "count", "counts"})
 ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
 # Columns beside the workers' own: what is known or was made of their labels.
@@ -113,6 +114,7 @@ def could_be_numbers(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wo
     for name in names:
         cells = [(key_of(row, items), id_of(row.get(worker)), cell_text(row.get(name))) for row in rows]
         beside = names_things(name) or is_position(name) or is_count(name) or last_word(name) in CLOCK_WORDS
+        beside = beside or not COST_WORDS.isdisjoint(words_of(name))
         numbers = not beside and all(value is not None and number_of(value) is not None for *_, value in cells)
         if numbers and all(len({(cell[at], cell[2]) for cell in cells}) > len({cell[at] for cell in cells}) for at in (0, 1)):
             candidates.append(name)
@@ -159,7 +161,7 @@ def could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: 
     if 2 * len(different) > len(given) or sum(map(len, different)) > LABEL_LENGTH * len(different):
         return False
     if role == "label":
-        beside = tells_time(name, different) or names_things(name)
+        beside = tells_time(name, different) or names_things(name) or not COST_WORDS.isdisjoint(words_of(name))
         return 1 < len(different) <= MOST_GUESSED_CLASSES and not beside
     return 2 * len(given) > len(rows) and not {value.casefold() for value in different} <= YES_OR_NO
 

@@ -92,7 +92,7 @@ def encode(
     codes = (item_codes, worker_codes, class_of.astype(np.int16)[label_codes])
     del coded, label_codes, parts  # as large as the file
     notes += [*class_notes, *vanished_items(n_items - len(items)), *similar_names(workers)]
-    notes += many_classes(class_values, given=classes is not None)
+    notes += many_classes(class_values, int(counts.sum()), given=classes is not None)
     beside: dict[str, Any] = {name: numbers if kept is None else numbers[kept] for name, numbers in (extras or {}).items()}
     make = partial(Labels.from_codes, items=items, workers=workers, classes=class_values, frame=frame)
     labels = make(*codes, **beside)

@@ -24,6 +24,7 @@ SLASHED_DATE = r"^(?P<one>[0-9]{1,2})/(?P<two>[0-9]{1,2})/(?P<year>[0-9]{4})(?P<
 ZONE_OF_UTC = r"^([0-9]{4}-[0-9]{2}-[0-9]{2}.*[0-9]) ?(?:UTC|GMT)$"  # as Ruby and Zooniverse write times
 CLOCKS = (" %H:%M:%S", " %H:%M", "")
 MONTHS = 12
+EARLIEST_MOMENT = 1e9  # seconds since 1970, of numbers that nobody called times
 TIME_UNITS = ((1e11, 1.0), (1e14, 1e3), (1e17, 1e6), (np.inf, 1e9))  # numbers up to which times are seconds, and so on
 
 
@@ -112,6 +113,16 @@ def find_times(column: ArrowColumn) -> Times | None:
         with suppress(pa.ArrowException):
             return _since_1970(dates.cast(kind).cast(pa.int64()), 1e9)
     return _slashed_times(text)
+
+
+def are_durations(seconds: FloatArray) -> bool:
+    """Return whether numbers are hardly moments: fractions of seconds in the first years after 1970.
+
+    >>> are_durations(np.array([26.7, 924.6])), are_durations(np.array([1.0, 2.0])), are_durations(np.array([1700000000.5]))
+    (True, False, False)
+    """
+    given = seconds[~np.isnan(seconds)]
+    return bool(len(given)) and bool(given.max() < EARLIEST_MOMENT) and not bool(np.all(given == np.rint(given)))
 
 
 def in_iso(text: pa.Array) -> pa.Array:

@@ -18,7 +18,7 @@ from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import first_nul, refuse_nul, without
 from crowdassay.labels.classes import binned, check_classes
 from crowdassay.labels.encode import encode
-from crowdassay.labels.extras import Times, find_durations, find_times, read_times, read_weights
+from crowdassay.labels.extras import Times, are_durations, find_durations, find_times, read_times, read_weights
 from crowdassay.labels.formats.record import Import, with_options
 from crowdassay.labels.formats.registry import PLAIN_FORMAT
 from crowdassay.labels.labels import Labels
@@ -182,8 +182,13 @@ def _extras(rows: Import, options: ReadOptions, source: str, notes: list[str]) -
         if options.repeats in TIMED or options.time_column is not None:
             times = read_times(rows.time, source)
             beside["time"] = times.seconds
-        elif (found := find_times(rows.time)) is not None:
+        elif (found := find_times(rows.time)) is not None and not are_durations(found.seconds):
             beside["time"] = found.seconds
+        elif found is not None:
+            name = shown(rows.columns.get("time", "the export"))
+            notes.append(
+                f"The numbers in {name} are no moments and were left aside; --time-column or --duration-column takes them."
+            )
         elif rows.time.null_count < len(rows.time):
             notes.append(f"The times in {shown(rows.columns.get('time', 'the export'))} could not be read and were left aside.")
     if rows.duration is not None:

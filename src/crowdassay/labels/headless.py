@@ -87,6 +87,31 @@ def refuse_first_row(probe: Probe, given: Mapping[str, str | None]) -> None:
         raise ColumnError(f"{said} If these are names, rename them.")
 
 
+def refuse_figures(probe: Probe) -> None:
+    """Raise `ColumnError` where cells of the first row are times or numbers above others of their kind: they name no columns.
+
+    Numbers that rise, as years or the places of columns do, may be names.
+    """
+    if probe.dialect is None or not probe.dialect.headed:
+        return
+    rows = [
+        [cell.strip() for cell in row.values()]
+        for row in first_rows(probe.start or probe.data or b"", probe.dialect.numbered())
+    ]
+    first, below = (rows[0], rows[1:]) if rows else ([], [])
+    columns = zip(*below, strict=True) if below else ()
+    held = [cell for cell, column in zip(first, columns, strict=False) if _is_figure(cell) and all(map(_is_figure, column))]
+    values = [number_of(cell) for cell in held]
+    named = any(role.is_named(cell) or is_id(cell) for cell in first for role in ROLES.values())
+    rises = all(one is not None and other is not None and one < other for one, other in pairwise(values))
+    if len(held) >= LEAST_AGAIN and not named and not rises:
+        stand = f"{joined([shown(cell) for cell in held[:CELLS_SHOWN]])} stand above values of their kind"
+        raise ColumnError(
+            f"The first row of {probe.shown} looks like data, not like names of columns: {stand}. If there is no header, say "
+            "--no-header and name columns by their number, from 1, as in --left-column 3; otherwise rename these columns."
+        )
+
+
 def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
     """Return what to say of a first row whose cells come ``again``, for whoever needs columns of some roles."""
     from crowdassay.labels.proposals import proposed_places  # noqa: PLC0415 - seldom needed

@@ -144,7 +144,7 @@ def _spool_rows(
         int(np.sum(known["gold"][1] >= 0)), truth_counts,
     )  # fmt: skip
     notes += [*half, *class_notes, *vanished_items(vanished), *similar_names(workers)]
-    notes += many_classes(classes, given=options.classes is not None)
+    notes += many_classes(classes, int(np.sum(writer.class_counts)), given=options.classes is not None)
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
     n_labels, table = (
         rows_read - sum(dropped.values()),

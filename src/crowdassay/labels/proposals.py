@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, id_of, is_id, key_of, words_of
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.doubts import Sample
-from crowdassay.labels.extras import find_times
+from crowdassay.labels.extras import EARLIEST_MOMENT, find_times
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import (
     AGAIN_WORDS,
@@ -34,7 +34,8 @@ PEOPLE = frozenset(
         "subject", "subj", "person", "member", "juror", "reader", "respondent", "pid", "ppt", "sid", "uid",
         "subid", "subjid", "ppid",
         "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", "moderator", "curator",
-        "auditor", "panelist", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
+        "auditor", "panelist",
+        "panellist", "taster", "consumer", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
         *MAYBE_WORKERS, *ROLES["worker"].words,
         # In other languages.
         "anotador", "anotadora", "evaluador", "evaluadora", "juez", "usuario", "participante", "avaliador", "usuário",
@@ -67,7 +68,6 @@ NAMING_WORDS = frozenset(
     }
 )
 JUDGED_ANSWERS = ("answer", "response")  # which models give, and people judge
-EARLIEST_TIME = 1e9  # seconds since 1970, above which numbers without a name may well be times
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
 
@@ -155,7 +155,7 @@ def proposed_places(table: pa.Table) -> dict[str, str] | None:
 
 def _tells_time(column: pa.ChunkedArray) -> bool:
     times = find_times(column)
-    return times is not None and bool((times.seconds > EARLIEST_TIME).all())
+    return times is not None and bool((times.seconds > EARLIEST_MOMENT).all())
 
 
 def _option(role: str, name: str) -> str:

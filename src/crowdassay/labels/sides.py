@@ -29,8 +29,18 @@ SIDE_NAMES = (
 )  # fmt: skip
 SIDES_OF_THEIR_OWN = ("home",)  # words for sides that are whole names of columns, which no role knows
 WON_AND_LOST = (
-    Role("winner", "--winner-column", ("winner", "chosen", "better"), ("", "id", "name", "model", "team", "choice", "item")),
-    Role("loser", "--right-column", ("loser", "rejected", "worse"), ("", "id", "name", "model", "team", "choice", "item")),
+    Role(
+        "winner",
+        "--winner-column",
+        ("winner", "chosen", "better", "winning"),
+        ("", "id", "name", "model", "team", "choice", "item"),
+    ),
+    Role(
+        "loser",
+        "--right-column",
+        ("loser", "rejected", "worse", "losing"),
+        ("", "id", "name", "model", "team", "choice", "item"),
+    ),
 )
 WON_WORDS = frozenset({"win", "wins", "won", "winner", "better", "best", "preferred", "chosen", "is", "was", "has"})
 MOST_CODES = 5  # words for winners among which some may be codes, and that a message lists
@@ -55,7 +65,7 @@ def choose_sides(names: Sequence[str], rows: Rows) -> tuple[str, str] | None:
 
     Several such pairs are refused. Where the loser has a column, the sides are not needed.
     """
-    if any(plain_name(name).startswith(("loser", "rejected")) for name in names):
+    if any(plain_name(name).startswith(("loser", "losing", "rejected")) for name in names):
         return None
     pairs = side_columns(names, rows)
     if len(pairs) > 1:

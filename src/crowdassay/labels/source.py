@@ -25,7 +25,7 @@ from crowdassay.labels.columns import check_given, find_columns, join_parts, sev
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
 from crowdassay.labels.doubts import Sample
-from crowdassay.labels.headless import cells_again, refuse_first_row, said_of
+from crowdassay.labels.headless import cells_again, numbered, refuse_figures, refuse_first_row, said_of
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
 from crowdassay.labels.raw import LINES, as_utf8, check_file, is_gzipped, parquet_file
@@ -34,6 +34,7 @@ from crowdassay.labels.values import as_text, counted, listed, mapping, shown, t
 from crowdassay.read_options import AS_IT_IS, Opening
 
 MOST_INNER = 200  # names of values inside objects that may be columns
+STUDIED = frozenset({"left", "winner", "score"})  # roles of comparisons and ratings
 ASKED = "only"  # the role of the column whose one value is read
 TOLD_BY_LISTS = ("item", "question", "group", "facet")  # roles, or how they begin, whose lists are ids in parts
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
@@ -121,6 +122,8 @@ def _find_in_table(
     names = {role_of(role).name for role in roles}
     if {"item", "label"} <= names:
         refuse_first_row(probe, given)
+    elif names & STUDIED:
+        refuse_figures(probe)
     try:
         return find_columns(probe.header, roles, given, lambda: first_rows(probe.start or probe.data or b"", dialect))
     except ColumnError as error:
@@ -198,7 +201,7 @@ def read_table(
 ) -> tuple[pa.Table, dict[str, str], list[str]]:
     """Read columns of a plain table; return them by role, the file's own names of them, and notes."""
     with as_utf8(check_file(path)[0], opening) as (text, notes):
-        seen = probe(text)
+        seen = numbered(probe(text)) if opening.no_header else probe(text)
         source = open_source(seen, roles, given)
         table = source.read()
         seen.check_unchanged()

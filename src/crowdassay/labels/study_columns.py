@@ -61,8 +61,7 @@ def read_columns(
         table, names, notes = read_table(data, roles, given, opening)
         found = Columns({role: table[role] for role in names}, names, Path(data).name, ANY_FRAME, tuple(notes))
     elif opening != AS_IT_IS:
-        option = "--encoding goes with files of text" if opening.sheet is None else "--sheet goes with workbooks such as .xlsx"
-        raise ParameterError(f"{option}, and the {what} are in memory already; leave it out.")
+        raise ParameterError(f"{opening.refusal()}, and the {what} are in memory already; leave it out.")
     elif (taken := frame_columns(data, roles, given)) is not None:
         columns, names, kind = taken
         kind = ANY_FRAME if is_records(data) else kind

@@ -111,7 +111,7 @@ class ManyFacet(FittableStudy[Ratings]):
         data : frame, str, Path or Ratings
         **reading
             As for `crowdassay.measurement.ratings.read_ratings`: score_column, group_column (for `differences_`), time_column
-            (for `drift_`), question_column, allow_drops, bins, missing, classes, sheet, encoding.
+            (for `drift_`), question_column, allow_drops, bins, missing, classes, sheet, encoding, no_header.
         """
         self._check()
         if isinstance(data, Ratings):

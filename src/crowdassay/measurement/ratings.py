@@ -111,6 +111,7 @@ def read_ratings(
     classes: object = None,
     sheet: str | None = None,
     encoding: str | None = None,
+    no_header: bool = False,
 ) -> Ratings:
     """Take ratings from a frame or a file.
 
@@ -137,6 +138,8 @@ def read_ratings(
         Which sheet of a workbook to read.
     encoding : str, optional
         How text is written that is not UTF-8, such as windows-1252.
+    no_header : bool
+        The first row names no columns: they are named by their number, from 1.
     """
     facets = check_facets(facets)
     beside = [Role(name, f"--{name}", required=False) for name in ("group", "time")]
@@ -148,11 +151,11 @@ def read_ratings(
         "question": question_column,
     }
     try:
-        columns = read_columns(data, roles, given, "ratings", Opening(sheet, encoding))
+        columns = read_columns(data, roles, given, "ratings", Opening(sheet, encoding, no_header))
     except DataError:  # a prompt may be a list of messages, and nobody asked for it
         if question_column is not None:
             raise
-        columns = read_columns(data, roles[:-1], given, "ratings", Opening(sheet, encoding))
+        columns = read_columns(data, roles[:-1], given, "ratings", Opening(sheet, encoding, no_header))
     wanted = ReadOptions.of({"bins": bins, "missing": missing, "classes": classes})
     score, notes = _as_numbers(without(columns.table["score"], wanted.missing), wanted.classes, columns.source)
     columns = replace(columns, table={**columns.table, "score": score}, notes=(*columns.notes, *notes))

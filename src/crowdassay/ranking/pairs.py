@@ -143,6 +143,7 @@ def read_pairs(
     allow_drops: bool = False,
     sheet: str | None = None,
     encoding: str | None = None,
+    no_header: bool = False,
 ) -> Pairs:
     """Take comparisons from a frame or a file.
 
@@ -173,12 +174,14 @@ def read_pairs(
         Which sheet of a workbook to read.
     encoding : str, optional
         How text is written that is not UTF-8, such as windows-1252.
+    no_header : bool
+        The first row names no columns: they are named by their number, from 1.
     """
     check_choice("both_bad", both_bad, ("tie", "drop"))
     read_meanings(winners)  # which refuses what it cannot be, whatever the comparisons are
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
     beside = {"group": group_column, "question": question_column}
-    columns = read_pair_columns(data, {**given, **beside}, style, Opening(sheet, encoding))
+    columns = read_pair_columns(data, {**given, **beside}, style, Opening(sheet, encoding, no_header))
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
 
 
@@ -222,7 +225,7 @@ def encode_pairs(columns: Columns, style: tuple[str, ...], *, winners: str, both
         kept &= ~lost
     notes = [*columns.notes, *similar_names(items, "item"), *similar_names(workers), *said, *_who_said(columns.names, voters)]
     if not sides:
-        notes.append("It is not known which one was on the left, so that no advantage of a side is estimated.")
+        notes.append("No columns were taken for the left and the right one, so that no advantage of a side is estimated.")
     if (bad := bad & kept).any():
         notes.append(f"In {counted(int(bad.sum()), 'comparison')} both were bad; such a comparison counts as a tie.")
         outcome = np.where(bad, TIED, outcome)

@@ -65,8 +65,7 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], opening:
     """
     if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
         if opening != AS_IT_IS:
-            option, what = ("encoding", "tables") if opening.sheet is None else ("sheet", "workbooks such as .xlsx")
-            raise ParameterError(f"--{option} goes with {what}, and {shown(columns.source)} is none.")
+            raise ParameterError(f"{opening.refusal()}, and {shown(columns.source)} is none; leave it out.")
         if given["group"] is not None or given["question"] is not None or style:
             raise ParameterError(
                 "--group, --cluster and --style go with plain tables; a Label Studio export has no such columns."

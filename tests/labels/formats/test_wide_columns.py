@@ -348,3 +348,10 @@ def test_a_column_of_texts_among_those_named_as_workers_is_noted(tmp_path):
     assert not any(
         "Hardly anything" in note for note in read_labels(written(tmp_path, frame), worker_columns="judge_?").report.notes
     )
+
+
+def test_columns_of_the_same_labels_that_were_not_named_are_noted(tmp_path):
+    frame = table(text="t", n_agree=[1, 2], **votes("Doccano", "A1", "A2", "majority"))
+    labels = read_labels(written(tmp_path, frame), worker_columns="A*")
+    said = "The same labels stand in 'Doccano', 'majority'; a column of a worker must be named with --worker-columns as well."
+    assert said in labels.report.notes

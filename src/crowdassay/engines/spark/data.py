@@ -173,7 +173,7 @@ def encode_frame(
     schema = {field.name: field.dataType.simpleString() for field in plain.schema.fields}
     kept = plain.filter(COMPLETE)
     workers, worker_counts = list_workers(kept, len(class_values), worker_arrays)
-    notes += [*class_notes, *similar_names(workers), *many_classes(class_values, given=classes is not None)]
+    notes += [*class_notes, *similar_names(workers), *many_classes(class_values, int(counts.sum()), given=classes is not None)]
     n_labels = int(worker_counts.sum())
     n_partitions = partitions or default_partitions(n_labels, slots(spark))
     coded = attach(attach(kept, "worker", workers, np.arange(len(workers))), "label", values, class_of)

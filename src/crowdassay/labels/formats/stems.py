@@ -20,7 +20,7 @@ SIDE_PARTS = ({"a", "b"}, {"left", "right"}, {"winner", "loser"})
 COMPUTED_WORDS = frozenset(
     {"mean", "avg", "average", "std", "stdev", "stddev", "sd", "var", "median", "sum", "total", "count", "final"}
 )
-FIRST, LAST, ALL_BUT_LAST = PARTS = ("first word", "last word", "all but the last word")
+FIRST, LAST, ALL_BUT_LAST, NUMBER = PARTS = ("first word", "last word", "all but the last word", "number at the end")
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
 TIMES = frozenset({"pre", "post", "before", "after", "old", "new", "start", "end", "min", "max"})
 
@@ -50,6 +50,8 @@ def questions_of_workers(
     >>> names = ["id", "clear", "clear_e", "clear_w", "kind_e", "kind_w", "year"]
     >>> questions_of_workers(names, range(1, 7), "kind".__eq__, bool)
     [[2, 3], [4, 5]]
+    >>> questions_of_workers(["why_1", "why_2", "why_sub1", "why_sub2", "what1", "what2"], range(6), "what".__eq__, bool)
+    [[0, 1], [2, 3], [4, 5]]
     """
     usable = [
         n for n in places if not (COMPUTED_WORDS.intersection(words_of(names[n])) or is_known(names[n]) or is_made(names[n]))
@@ -95,6 +97,12 @@ def _same_parts(names: Sequence[str], places: Sequence[int], which: str) -> dict
     by_stem: dict[str, dict[str, int]] = defaultdict(dict)
     for n in places:
         name = names[n].strip()
+        if which == NUMBER:
+            if found := re.fullmatch(r"(.*\D)(\d{1,2})", name):
+                by_stem[found[1]][found[2]] = n
+            elif f"{name}.1" in names:  # of columns that were called alike pandas and R number all but the first
+                by_stem[f"{name}."]["0"] = n
+            continue
         gaps = [gap for gap in GAP.finditer(name) if gap.start() and gap.end() < len(name)]
         if not gaps or (which == ALL_BUT_LAST and len(gaps) == 1):  # which is the first word
             continue

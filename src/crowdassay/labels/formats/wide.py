@@ -34,6 +34,7 @@ from crowdassay.labels.formats.wide_columns import (
     not_workers,
     numbered_proposal,
     odd_ones,
+    same_answers,
     worker_proposal,
 )
 from crowdassay.labels.jsontext import EXACT_DECODER, flat
@@ -255,7 +256,7 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe
         item, left, notes = 0, left[1:], []
     items = None if item is None else cells[item]
     name = "row" if item is None else header[item] or "first column"
-    odd = odd_ones(header, columns, workers) if wanted.worker_columns else []
+    odd = [*odd_ones(header, columns, workers), *same_answers(header, columns, workers)] if wanted.worker_columns else []
     notes = [*notes, *not_workers([header[n] for n in left]), *odd, *opposed(header, columns, workers)]
     table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
     facts = ([cell.strip() for cell in column] for column in every)

@@ -204,7 +204,7 @@ def choose_workers(
         may = [some for some in doubt if not are_questions([names[n] for n in some])]
         if not may:
             raise ColumnError(f"{no_workers(names, columns, doubt[0])}; {UNLESS_WORKERS}.")
-        ways = ways_of(names, may)
+        ways = ways_of(names, [some for some in may if len(some) > 1])
         such = (
             f"say which are, such as {ways}"
             if ways
@@ -270,6 +270,19 @@ def odd_ones(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Se
     return [
         f"Hardly anything in {listed(odd)} is in another worker's column; leave {which} out of --worker-columns if {is_one}."
     ]
+
+
+def same_answers(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> list[str]:
+    """Note the columns beside those that were named as workers' that hold nothing but the same labels.
+
+    >>> same_answers(["t", "a1", "a2", "eva"], [["u", "v"], ["y", "n"], ["y", "y"], ["n", "y"]], [1, 2])
+    ["The same labels stand in 'eva'; a column of a worker must be named with --worker-columns as well."]
+    """
+    said = {cell for n in workers for cell in columns[n] if not is_nothing(cell)}
+    held = {n: {cell for cell in cells if not is_nothing(cell)} for n, cells in enumerate(columns) if n not in workers}
+    same = [names[n] for n, cells in held.items() if len(cells) > 1 and cells <= said]
+    must = "a column of a worker must be named with --worker-columns as well"
+    return [f"The same labels stand in {listed(same)}; {must}."] if same else []
 
 
 def _names_items(name: str, place: int) -> bool:
