@@ -16,6 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+import pyarrow as pa
+
+from crowdassay import Labels, simulate
 from support.databases import PYTHON, environment
 
 RUN = "import sys; from crowdassay.cli.main import main; main(sys.argv[1:])"
@@ -140,3 +144,18 @@ def serving(store: Any, *options: str, token: str = "none") -> Iterator[Running]
             os.kill(running.process.pid, signal.SIGTERM)
         running.process.wait(30)
         running.process.stdout.close()
+
+
+@contextmanager
+def serving_fitted(folder: Path) -> Iterator[tuple[Running, Labels, pa.Array]]:
+    """Run a server with 600 labels of 100 items, fitted; yield it with the labels and their truth."""
+    labels, truth = simulate(np.random.default_rng(3), n_items=100, n_workers=12, n_classes=3, labels_per_item=6, spammers=0.2)
+    rows = [
+        {"item": labels.items[int(j)].as_py(), "worker": labels.workers[int(i)].as_py(), "label": labels.class_names[k]}
+        for j, i, k in zip(labels.label_item, labels.worker, labels.label, strict=True)
+    ]
+    with serving(folder / "job.db") as running:
+        assert running.post("/labels", rows)["added"] == len(rows)
+        assert running.fit()["state"] == "done"
+        wait_for(lambda: running.get("/summary"), lambda seen: seen["fit"]["labels_since"] == 0)
+        yield running, labels, truth

@@ -8,9 +8,17 @@ import pytest
 from crowdassay.findings.verdicts import ACTION_ORDER
 from crowdassay.service.http.item_endpoints import ADVICE_ON
 from support.rows import one
+from support.service import serving_fitted
 
 pytest.importorskip("starlette", reason="the extra 'web' is not installed")
 pytest.importorskip("uvicorn", reason="the extra 'web' is not installed")
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A server of this file alone: items that other tests were handed go to nobody else for five minutes."""
+    with serving_fitted(tmp_path_factory.mktemp("web")) as all_of_it:
+        yield all_of_it
 
 
 def test_next_is_where_a_label_gains_most(fitted):
