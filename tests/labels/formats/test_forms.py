@@ -1,6 +1,7 @@
 """Forms with a row for each person, and JSON that gives labels by name."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -345,6 +346,29 @@ def test_items_of_one_name_are_refused(tmp_path):
     )
     with pytest.raises(ColumnError, match=r"called 'sure\?'; rename all but one"):
         read_labels(path, format="forms", item_column="sure*")
+
+
+def test_items_are_named_by_several_names_or_patterns(tmp_path):
+    header = ["worker", "age", "q1_1", "q1_2", "q2_1", "q2_2", "well, is it?"]
+    rows = [["a", "31", "x", "u", "y", "u", "x"], ["b", "40", "y", "v", "x", "v", "y"]]
+    path = write(tmp_path / "form.csv", csv_text(header, rows))
+
+    def items(given):
+        return sorted(read_labels(path, format="forms", item_column=given).items.to_pylist())
+
+    assert items("q1_1,q2_1") == items("q1*_1, q2*_1") == items("q*_1") == ["q1_1", "q2_1"]
+    assert items("well, is it?") == items("well, *") == ["well, is it?"]
+    assert items('q1_1,"well, is it?"') == ["q1_1", "well, is it?"]
+    for given, lacking in (("q1_1,q9*", "q9*"), ("z*", "z*")):
+        with pytest.raises(ColumnError, match=rf"No column is named '{re.escape(lacking)}'; the columns are 'worker', .*'q1_1'"):
+            items(given)
+    with pytest.raises(ColumnError, match="'worker' cannot be both the worker and the item"):
+        items("worker")
+
+
+def test_a_form_without_any_answer_is_refused(tmp_path):
+    with pytest.raises(DataError, match="No labels found in 'form.csv': no column that may be an item holds an answer"):
+        read_labels(write(tmp_path / "form.csv", csv_text(["worker", "q1"], [["a", ""], ["b", " "]])), format="forms")
 
 
 def test_what_is_not_answered_alike_is_told_by_patterns(tmp_path):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.columns import check_given
+from crowdassay.labels.columns import check_given, matching_columns, split_names
 from crowdassay.labels.contents import words_of
 from crowdassay.labels.formats.foreign import SURVEY_MARKS, code_of, is_of_limesurvey
 from crowdassay.labels.formats.not_workers import is_nothing
@@ -216,12 +216,12 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     if wanted.worker_column is not None:
         check_given("worker", wanted.worker_column, header)
     person = _person(header) if wanted.worker_column is None else header.index(wanted.worker_column)
-    asked = _asked(header, person)
-    if wanted.item_column is not None:
-        asked = [n for n in range(len(header)) if n != person and fnmatchcase(header[n], wanted.item_column)]
+    asked = _asked(header, person) if wanted.item_column is None else _named(header, wanted.item_column, person)
     cells = {n: [row[n].strip() for row in body] for n in asked}
     groups = _alike([cells[n] for n in asked])
-    if not asked or (len(groups) > 1 and wanted.item_column is None):
+    if not any(any(map(is_filled, column)) for column in cells.values()):
+        raise DataError(f"No labels found in {source}: no column that may be an item holds an answer.")
+    if len(groups) > 1 and wanted.item_column is None:
         raise ColumnError(_said_of_kinds(header, cells, groups, source, may_name=person is None and len(groups) == 2))
     filled = [n for n in asked if any(map(is_filled, cells[n]))]
     again = [name for name, count in Counter(header[n] for n in filled).items() if count > 1]
@@ -239,6 +239,20 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     worker = "row" if person is None else header[person] or "name"
     columns = {"item": wanted.item_column or "column", "worker": worker, "label": "cell"}
     return replace(imported, item=imported.worker, worker=imported.item, columns=columns, notes=tuple(notes))
+
+
+def _named(header: Sequence[str], given: str, person: int | None) -> list[int]:
+    """Return the columns that a user named as items, by names or patterns that commas separate; one with a comma is itself.
+
+    >>> _named(["who", "q1", "q2", "a, b"], "q1,q2", 0), _named(["who", "q1", "q2", "a, b"], "*, b", 0)
+    ([1, 2], [3])
+    """
+    whole = any(fnmatchcase(name, given) for name in header)
+    named = matching_columns(header, [given] if whole else split_names(given, header))
+    places = [n for n, name in enumerate(header) if n != person and name in named]
+    if not places:
+        raise ColumnError(f"The column {shown(named[0])} cannot be both the worker and the item; name another for one.")
+    return places
 
 
 def _said_of_kinds(
