@@ -340,12 +340,15 @@ def test_columns_without_an_answer_are_counted(tmp_path):
     assert "is 3" not in labels.report.notes[0]
 
 
-def test_items_of_one_name_are_refused(tmp_path):
-    path = write(
-        tmp_path / "form.csv", csv_text(["worker", "age", "sure?", "sure?"], [["a", "31", "x", "y"], ["b", "40", "y", "y"]])
-    )
-    with pytest.raises(ColumnError, match=r"called 'sure\?'; rename all but one"):
-        read_labels(path, format="forms", item_column="sure*")
+def test_items_of_one_name_are_told_apart_by_their_place(tmp_path):
+    rows = [["a", "31", "x", "", "y", "x"], ["b", "40", "y", "", "y", "y"]]
+    path = write(tmp_path / "form.csv", csv_text(["worker", "age", "sure?", "sure?", "sure?", "kind?"], rows))
+    labels = read_labels(path, format="forms", item_column="sure*")
+    assert rows_of(labels) == [("sure?", "a", "x"), ("sure?", "b", "y"), ("sure? (3)", "a", "y"), ("sure? (3)", "b", "y")]
+    assert "Columns of one name are different items, told apart by their place: 'sure?', 'sure? (3)'." in labels.report.notes
+    assert rows_of(read_labels(path, format="forms", item_column="sure?")) == rows_of(labels)
+    assert read_labels(path, format="forms", item_column="kind?,sure? (3)").items.to_pylist() == ["sure? (3)", "kind?"]
+    assert "one name" not in " ".join(read_labels(path, format="forms", item_column="kind?").report.notes)
 
 
 def test_items_are_named_by_several_names_or_patterns(tmp_path):

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import count
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given, matching_columns, split_names
@@ -145,7 +146,7 @@ def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict
                 found[way] = [n for n, other in names.items() if fnmatchcase(other, way)]
     blocks: dict[str, list[int]] = {}
     for way, group in sorted(found.items(), key=lambda one: -len(one[1])):
-        own = len({header[n] for n in group}) == len(group) and not any(set(group) & set(other) for other in blocks.values())
+        own = not any(set(group) & set(other) for other in blocks.values())
         if own and _answer_one(cells := [columns[n] for n in group]) and _share_words(cells):
             blocks[way] = group
     return blocks
@@ -154,7 +155,7 @@ def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict
 def _share_words(columns: Sequence[Sequence[str]]) -> bool:
     """Return whether several columns share two words at least; boxes to tick, each with a word of its own, do not."""
     times = Counter(word for column in columns for word in set(column) if not is_nothing(word))
-    return sum(count > 1 for count in times.values()) > 1
+    return sum(often > 1 for often in times.values()) > 1
 
 
 def _numbered_ways(code: str, name: str) -> list[str]:
@@ -224,17 +225,17 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     if len(groups) > 1 and wanted.item_column is None:
         raise ColumnError(_said_of_kinds(header, cells, groups, source, may_name=person is None and len(groups) == 2))
     filled = [n for n in asked if any(map(is_filled, cells[n]))]
-    again = [name for name, count in Counter(header[n] for n in filled).items() if count > 1]
-    if again:
-        raise ColumnError(f"Several of the columns that are items are called {shown(again[0])}; rename all but one.")
-    notes = [f"Each row is a person's answers, and each of these columns is an item: {listed([header[n] for n in filled])}."]
+    names = _told_apart(header)
+    notes = [f"Each row is a person's answers, and each of these columns is an item: {listed([names[n] for n in filled])}."]
+    if again := [names[n] for n in filled if header.count(header[n]) > 1]:
+        notes.append(f"Columns of one name are different items, told apart by their place: {listed(again)}.")
     if len(filled) < len(asked):
-        empty = [header[n] for n in asked if n not in filled]
+        empty = [names[n] for n in asked if n not in filled]
         notes.append(f"{counted(len(empty), 'column')} of items held no answer: {listed(empty, ITEMS_LISTED)}.")
     if person is None:
         notes.append("No column names the person: workers are numbered by row, from 0.")
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]
-    table = wide_texts(workers, [header[n] for n in asked], [[row[n] for row in body] for n in asked], probe.path.name)
+    table = wide_texts(workers, [names[n] for n in asked], [[row[n] for row in body] for n in asked], probe.path.name)
     imported = table.rows(wanted, source)
     worker = "row" if person is None else header[person] or "name"
     columns = {"item": wanted.item_column or "column", "worker": worker, "label": "cell"}
@@ -247,12 +248,27 @@ def _named(header: Sequence[str], given: str, person: int | None) -> list[int]:
     >>> _named(["who", "q1", "q2", "a, b"], "q1,q2", 0), _named(["who", "q1", "q2", "a, b"], "*, b", 0)
     ([1, 2], [3])
     """
-    whole = any(fnmatchcase(name, given) for name in header)
-    named = matching_columns(header, [given] if whole else split_names(given, header))
-    places = [n for n, name in enumerate(header) if n != person and name in named]
+    apart = _told_apart(header)
+    every = list(dict.fromkeys([*header, *apart]))
+    whole = any(fnmatchcase(name, given) for name in every)
+    named = matching_columns(every, [given] if whole else split_names(given, every))
+    places = [n for n, name in enumerate(header) if n != person and (name in named or apart[n] in named)]
     if not places:
         raise ColumnError(f"The column {shown(named[0])} cannot be both the worker and the item; name another for one.")
     return places
+
+
+def _told_apart(header: Sequence[str]) -> list[str]:
+    """Return names of which the second of several that are the same has a number, and so on.
+
+    >>> _told_apart(["Q3", "Q1", "Q3", "Q3", "Q3 (2)"])
+    ['Q3', 'Q1', 'Q3 (3)', 'Q3 (4)', 'Q3 (2)']
+    """
+    names: list[str] = []
+    for name in header:
+        numbered = (f"{name} ({n})" for n in count(2))
+        names.append(name if name not in names else next(one for one in numbered if one not in names and one not in header))
+    return names
 
 
 def _said_of_kinds(
