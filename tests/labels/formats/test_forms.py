@@ -351,6 +351,16 @@ def test_items_of_one_name_are_told_apart_by_their_place(tmp_path):
     assert "one name" not in " ".join(read_labels(path, format="forms", item_column="kind?").report.notes)
 
 
+def test_columns_of_one_name_are_proposed_after_others(tmp_path):
+    header = ["responseid", *(name for n in (1, 2, 3) for name in (f"case {n}", "sure? ", "sure? "))]
+    rows = [
+        [f"R{who}", *(cell for n in range(3) for cell in ("xyz"[(who + n) % 3], "12"[n % 2], "12"[who % 2]))]
+        for who in range(6)
+    ]
+    (said,) = proposal(probe(write(tmp_path / "form.csv", csv_text(header, rows))))
+    assert said.endswith("--item-column 'case*' (or another pattern, such as 'sure?*')")
+
+
 def test_items_are_named_by_several_names_or_patterns(tmp_path):
     header = ["worker", "age", "q1_1", "q1_2", "q2_1", "q2_2", "well, is it?"]
     rows = [["a", "31", "x", "u", "y", "u", "x"], ["b", "40", "y", "v", "x", "v", "y"]]
@@ -363,14 +373,16 @@ def test_items_are_named_by_several_names_or_patterns(tmp_path):
     assert items("well, is it?") == items("well, *") == ["well, is it?"]
     assert items('q1_1,"well, is it?"') == ["q1_1", "well, is it?"]
     for given, lacking in (("q1_1,q9*", "q9*"), ("z*", "z*")):
-        with pytest.raises(ColumnError, match=rf"No column is named '{re.escape(lacking)}'; the columns are 'worker', .*'q1_1'"):
+        with pytest.raises(
+            ColumnError, match=rf"No column is named '{re.escape(lacking)}'; the columns are 'worker', .*'q1_1'"
+        ):
             items(given)
     with pytest.raises(ColumnError, match="'worker' cannot be both the worker and the item"):
         items("worker")
 
 
 def test_a_form_without_any_answer_is_refused(tmp_path):
-    with pytest.raises(DataError, match="No labels found in 'form.csv': no column that may be an item holds an answer"):
+    with pytest.raises(DataError, match=r"No labels found in 'form\.csv': no column that may be an item holds an answer"):
         read_labels(write(tmp_path / "form.csv", csv_text(["worker", "q1"], [["a", ""], ["b", " "]])), format="forms")
 
 
@@ -404,3 +416,69 @@ def test_lines_of_numbers_without_a_header_are_no_crash(tmp_path):
     with pytest.raises(ColumnError, match="looks like an item, worker or label column") as stop:
         read_labels(tmp_path / "scores.tsv")
     assert "`worker_columns` '+2,+2" not in str(stop.value)  # columns of one name cannot be told
+
+
+LIKERT = ["Trifft zu", "Teils, teils", "Trifft nicht zu"]
+THINGS = [f"Die {thing} {verb}" for thing in ("Stimme", "Pause", "Musik") for verb in ("passt", "stört", "klingt gut")]
+GRID = [f"{head} [{thing}] (Fassung {n})" for n in "AB" for head in ("Wie war es?", "Wie klang es?") for thing in THINGS[:3]]
+
+
+def german(first="Zeitstempel", grid=GRID, persons=6):
+    """Return a form with a time, a nickname, an age, a grid of questions and a remark."""
+    header = [first, "Wie heißt du hier", "Alter", *grid, "Was fiel dir sonst auf?"]
+    rows = [
+        [
+            f"{23 + who}.12.2024 20:00:3{who}",
+            f"Fuchs {who}",
+            ["31", "31", "40"][who % 3],
+            *(LIKERT[(who * n + n // 3 + who) % 3] for n in range(len(grid))),
+            f"Mir fiel auf, dass {who} davon lauter waren",
+        ]
+        for who in range(persons)
+    ]
+    return header, rows
+
+
+def test_a_form_in_another_language_is_proposed_by_its_questions(tmp_path):
+    path = write(tmp_path / "antworten.csv", csv_text(*german()))
+    said = r"If every row is a worker's and .* stand for what was labelled, say .*forms.* `worker_column` 'Wie heißt du hier' "
+    with pytest.raises(ColumnError, match=said + r"`item_column` '\*\] \(\*'"):
+        read_labels(path)
+    labels = read_labels(path, format="forms", worker_column="Wie heißt du hier", item_column="*] (*")
+    assert (labels.n_labels, labels.n_items, labels.n_workers, labels.n_classes) == (72, 12, 6, 3)
+    with pytest.raises(ColumnError, match=r"alike; name .*: '\*\] \(\*' \(12 columns\)"):
+        read_labels(path, format="forms")
+    # Nothing but the time tells persons: it names no row.
+    header, rows = german()
+    header, *rows = ([row[0], *row[2:-1]] for row in (header, *rows))
+    (said,) = proposal(probe(write(tmp_path / "kurz.csv", csv_text(header, rows))))
+    assert said.endswith("say --from forms --item-column 'Wie *'")
+
+
+def test_grids_that_others_are_like_are_proposed_together(tmp_path):
+    grid = [f"{head} [{thing}]" for head in ("Wie war es", "Wie klang es") for thing in THINGS[:3]]
+    header, rows = german(grid=grid)
+    header[-1] = "Was sonst [Die Stimme klingt gut]"
+    (said,) = proposal(probe(write(tmp_path / "a.csv", csv_text(header, rows))))
+    assert said.endswith("--item-column 'Wie war es ?*,Wie klang es ?*'")
+    labels = read_labels(tmp_path / "a.csv", format="forms", item_column="Wie war es ?*,Wie klang es ?*")
+    assert (labels.n_items, labels.n_labels) == (6, 36)
+
+
+def test_many_whole_questions_are_persons_rows_whatever_comes_first(tmp_path):
+    asked = [f"{thing} oder nicht?" for thing in [*THINGS, "Das Ende gefällt"]]
+    header, rows = german("Gruppe", asked)
+    rows = [["x", *row[1:-1]] for row in rows]
+    path = write(tmp_path / "a.csv", csv_text(header[:-1], rows))
+    (said,) = proposal(probe(path))
+    assert said.endswith("--worker-column 'Wie heißt du hier' --item-column '* oder nicht?'")
+    # Nine are too few, and with a text each rows may be what was judged.
+    assert "forms" not in " ".join(
+        proposal(probe(write(tmp_path / "b.csv", csv_text(header[:-2], [row[:-1] for row in rows]))))
+    )
+    texts = [["Satz", *header[1:-1]], *([f"Dies ist der Satz mit der Nummer {n}", *row[1:]] for n, row in enumerate(rows))]
+    assert proposal(probe(write(tmp_path / "c.csv", csv_text(texts[0], texts[1:])))) == []
+    # Names of raters are no questions.
+    raters = [f"rater {n} overall tone" for n in range(12)]
+    header, rows = german("Gruppe", raters)
+    assert "forms" not in " ".join(proposal(probe(write(tmp_path / "d.csv", csv_text(header, rows)))))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import count
+from itertools import count, takewhile
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given, matching_columns, split_names
@@ -28,6 +28,12 @@ PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolifici
 LEAST_ROWS, LEAST_QUESTIONS = 4, 3  # rows with their header, and columns, from which on rows without names may be persons'
 ITEMS_LISTED = 3
 PATTERNS_LISTED = 8
+LEAST_ASKED = 10  # columns named by several words each from which on rows that are answered alike are persons'
+LEAST_WORDS = 3  # in the name of a question
+MOST_NAME_WORDS = 3  # in what names a person
+MOST_JOINED_WAYS = 6  # patterns that are proposed together
+A_TIME = re.compile(r"\d{1,4}([./-]) ?\d{1,2}\1 ?\d{1,4}[.,]?(?: .*?|T)\d{1,2}[:.]\d\d.*")  # in whatever order and language
+ODD_IN_WAYS = re.compile(r"[\[*'\"$`\\!,]")  # what means more in patterns, their lists and command lines
 RECORD_NAMES = ("recordid", "submissionid")
 PERSON_CODES = ("token", "id")
 GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
@@ -82,9 +88,12 @@ def _proposal_of_nobody(probe: Probe) -> list[str]:
     if len(rows) < LEAST_ROWS or any(len(row) != len(probe.header) for row in rows):
         return []
     columns = [[cell.strip() for cell in column] for column in zip(*rows[1:], strict=True)]
+    times = [n for n, column in enumerate(columns) if _are_times(column)]
+    if said := _proposal_of_questions(probe.header, columns, dated=times[:1] == [0]):
+        return said
     alike = max(_alike(columns), key=len, default=[])
     group = family_of(probe.header, alike) or alike
-    rest = [one for n, one in enumerate(columns) if n not in group]
+    rest = [one for n, one in enumerate(columns) if n not in group and n not in times]  # which name no rows
     texts = [one for one in rest if any(number_of(cell) is None for cell in one)]
     named = any(len(set(one)) == len(one) for one in rest) or (texts and len(set(zip(*texts, strict=True))) == len(columns[0]))
     if len(group) < LEAST_QUESTIONS or named or not _are_alike([columns[n] for n in group]):
@@ -92,6 +101,45 @@ def _proposal_of_nobody(probe: Probe) -> list[str]:
     way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms --item-column '{way}'"
     return [said] if "*" in way and "'" not in way else []
+
+
+def _proposal_of_questions(header: Sequence[str], columns: Sequence[Sequence[str]], *, dated: bool) -> list[str]:
+    """Propose whole questions that are answered alike as items; what names the person is different in every row.
+
+    ``dated`` is whether rows begin with a time, as Google Forms writes them in every language, so that fewer questions do.
+    """
+    asked = {n: cells for n, cells in enumerate(columns) if _asks(header[n])}
+    blocks = {way: group for way, group in _blocks(header, asked).items() if asked.keys() >= {*_named(header, way, None)}}
+    if len(next(iter(blocks.values()), [])) < (LEAST_QUESTIONS if dated else LEAST_ASKED):
+        return []
+    inside = {n for group in blocks.values() for n in group}
+    names = [n for n, cells in enumerate(columns) if n not in inside and _are_names(cells) and not _are_times(cells)]
+    brief = [n for n in names if all(len(cell.split()) <= MOST_NAME_WORDS for cell in columns[n])]
+    if not dated and any(n not in asked and n not in brief for n in names):  # a text each, which may be what was judged
+        return []
+    return _said_of(header, blocks, brief[0] if brief else None, header)
+
+
+def _asks(name: str) -> bool:
+    """Return whether a column is named by a whole question, or by a row of a grid of questions.
+
+    >>> [_asks(name) for name in ("War es klar?", "Tone [warm]", "I felt at home", "Ann Lee", "rater 1 tone", "年齢は？")]
+    [True, True, True, False, False, True]
+    """
+    whose = ROLES["worker"].words
+    return not any(word in whose for word in words_of(name)) and (
+        name.endswith(("?", "？", "؟")) or re.search(r"\S *\[.+\]", name) is not None or len(name.split()) >= LEAST_WORDS
+    )
+
+
+def _are_times(column: Sequence[str]) -> bool:
+    """Return whether a column holds days with the time of the day.
+
+    >>> _are_times(["12.23.2024 20:00:33", ""]), _are_times(["2024. 3. 25 오후 3:12:01"]), _are_times(["2024-12-23"])
+    (True, True, False)
+    """
+    given = [cell for cell in column if not is_nothing(cell)]
+    return bool(given) and all(map(A_TIME.fullmatch, given))
 
 
 def _proposal_of_codes(probe: Probe) -> list[str]:
@@ -118,7 +166,9 @@ def _or_again(header: Sequence[str], again: Sequence[int]) -> str:
     )
 
 
-def _said_of(header: Sequence[str], blocks: Mapping[str, Sequence[int]], person: int, shown_as: Sequence[str]) -> list[str]:
+def _said_of(
+    header: Sequence[str], blocks: Mapping[str, Sequence[int]], person: int | None, shown_as: Sequence[str]
+) -> list[str]:
     """Return in which case which options read the first of some blocks, by their patterns, and which other patterns do."""
     if not blocks:
         return []
@@ -126,7 +176,8 @@ def _said_of(header: Sequence[str], blocks: Mapping[str, Sequence[int]], person:
     more = f" (or another pattern, such as {listed(other for other, _ in others[:ITEMS_LISTED])})" if others else ""
     items = listed([shown_as[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms"
-    return [f"{said} --worker-column {in_quotes(header[person])} --item-column {in_quotes(way)}{more}"]
+    who = "" if person is None else f" --worker-column {in_quotes(header[person])}"
+    return [f"{said}{who} --item-column {in_quotes(way)}{more}"]
 
 
 def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict[str, list[int]]:
@@ -136,6 +187,8 @@ def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict
     {'q*': [0, 1, 2]}
     >>> _blocks(["q1 a", "q1 b", "q2 a", "q2 b", "q3 a", "q3 b"], {n: ["xyx", "676"][n % 2] for n in range(6)})
     {'q* a': [0, 2, 4], 'q* b': [1, 3, 5]}
+    >>> _blocks(["How is a?", "How is b?", "How is c?", "How old?"], {0: "1232", 1: "3212", 2: "2211", 3: ["1", "14", "9", "7"]})
+    {'How is *': [0, 1, 2]}
     """
     names = {n: header[n] for n, cells in columns.items() if any(not is_nothing(cell) for cell in cells)}
     found: dict[str, list[int]] = {}
@@ -144,12 +197,51 @@ def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict
         for way in ([f"{start[1].replace('[', '?')}*"] if start and words_of(start[1]) else []) + _numbered_ways(name, name):
             if way not in found and way.count("*") == 1 and "'" not in way:
                 found[way] = [n for n, other in names.items() if fnmatchcase(other, way)]
+    groups = [[list(names)[m] for m in group] for group in _alike([columns[n] for n in names])]
+    bare = {n for n in columns if n not in names}
+    for alike in groups:
+        times = Counter(word for n in alike for word in set(columns[n]))
+        group = [
+            n for n in alike if 4 * sum(times[cell] == 1 for cell in columns[n]) <= len(columns[n])
+        ]  # 3 years are no grade
+        if len(group) >= LEAST_QUESTIONS and (way := _shared_way(header, group, bare)) and way not in found:
+            found[way] = group
     blocks: dict[str, list[int]] = {}
-    for way, group in sorted(found.items(), key=lambda one: -len(one[1])):
+    same = {way: len({header[n] for n in group}) < len(group) for way, group in found.items()}  # hardly an item each
+    for way, group in sorted(found.items(), key=lambda one: (same[one[0]], -len(one[1]))):
         own = not any(set(group) & set(other) for other in blocks.values())
         if own and _answer_one(cells := [columns[n] for n in group]) and _share_words(cells):
             blocks[way] = group
     return blocks
+
+
+def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[int]) -> str | None:
+    """Return a pattern, or some, that only the columns of a group have, besides ``bare`` ones without answers; else None.
+
+    >>> _shared_way(["A [x] (old)", "B [y] (new)", "C [z]", "D (new)"], [0, 1], ())
+    '*] (*'
+    >>> _shared_way(["Tone [warm]", "Tone [cold]", "Plot [dull]", "Age [years]"], [0, 1, 2], ())
+    'Tone ?*,Plot ?*'
+    """
+    names = [header[n] for n in group]
+
+    def picks(*ways: str) -> bool:
+        return {n for n, name in enumerate(header) if any(fnmatchcase(name, way) for way in ways)} - {*bare} == {*group}
+
+    start, end = _begin_alike(names), _begin_alike([name[::-1] for name in names])[::-1]
+    ends = [re.sub(r"\w+$", "", start) + "\0", "\0" + re.sub(r"^\w+", "", end)]  # whole words
+    marks = sorted((mark.strip() for mark in re.findall(r"\W+", names[0])), key=lambda mark: ("]" not in mark, len(mark)))
+    parts = [f"\0{part}\0" for part in (*filter(None, marks), *re.findall(r"\w{3,}", names[0]))]
+    ways = [*(way for way in ends if words_of(way)), *parts]
+    whole = [ODD_IN_WAYS.sub("?", way).replace("\0", "*") for way in ways]
+    grids = list(dict.fromkeys(f"{ODD_IN_WAYS.sub('?', name.partition('[')[0])}?*" for name in names if "[" in name))
+    rest = [name for name in names if "[" not in name]
+    joint = grids if len(grids) <= MOST_JOINED_WAYS and not rest and picks(*grids) else []
+    return next(filter(picks, whole), ",".join(joint) or None)
+
+
+def _begin_alike(names: Sequence[str]) -> str:
+    return "".join(marks[0] for marks in takewhile(lambda marks: len(set(marks)) == 1, zip(*names, strict=False)))
 
 
 def _share_words(columns: Sequence[Sequence[str]]) -> bool:
