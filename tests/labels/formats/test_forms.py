@@ -61,6 +61,33 @@ def test_a_survey_of_qualtrics_is_read_when_told_which_columns_are_items(tmp_pat
     assert by_date.workers.to_pylist() == ["30", "40"]
 
 
+def qualtrics(answers):
+    """Return a survey of Qualtrics with some answers by question, and the rows of texts and ids below its header."""
+    header = ["StartDate", "ResponseId", *answers]
+    below = [header, [f'{{"ImportId":"{name}"}}' for name in header]]
+    return header, [*below, *(["2026-01-01", f"R_{n}", *row] for n, row in enumerate(zip(*answers.values(), strict=True)))]
+
+
+def test_the_items_of_a_survey_are_proposed_by_what_was_answered_or_else_by_name(tmp_path):
+    alike = {
+        f"Q{n}_{part}": [("yes no", "warm cold")[part].split()[(n + who) % 2] for who in range(6)]
+        for n in range(4)
+        for part in (0, 1)
+    }
+    path = write(tmp_path / "alike.csv", csv_text(*qualtrics(alike)))
+    said = r"survey of Qualtrics.*; if every row is a worker's and 'Q0_0', .* say .*forms.* 'Q\*_0' \(or another .* 'Q\*_1'\)\."
+    with pytest.raises(DataError, match=said):
+        read_labels(path)
+    assert read_labels(path, format="forms", item_column="Q*_0").class_names == ("no", "yes")
+    free = {f"Q{n}_{part}": [f"words {n} {part} {who}" for who in range(6)] for n in range(4) for part in (1, 2)}
+    path = write(tmp_path / "free.csv", csv_text(*qualtrics(free)))
+    said = r"such as 'Q\*', or 'Q\*_1', 'Q\*_2' where each of several questions was asked of every item\."
+    with pytest.raises(DataError, match=said):
+        read_labels(path)
+    with pytest.raises(ColumnError, match=said):
+        read_labels(path, format="forms")
+
+
 def test_rows_that_pandas_named_may_be_items_or_persons(tmp_path):
     """Nothing says whether rows are items or persons where their column has no name, so that the user is asked."""
     path = write(tmp_path / "wide.csv", csv_text(["", *ASKED], SAID))

@@ -46,10 +46,6 @@ IBEX = (
     "answered, the eleventh what, where the tenth is Choice or Selection)",
 )
 FOREIGN_TABLES = (
-    (
-        SURVEY_MARKS, "a survey of Qualtrics, with a row per person and a column per question",
-        "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
-    ),
     ((Mark(start="#FORMAT=WebAnno"),), "a WebAnno TSV of INCEpTION or WebAnno", FOR_DOCUMENTS),
     (
         (Mark("rater", "target", "category", "severity"),), "a table of error spans (MQM), of which a segment may have several",
@@ -75,6 +71,10 @@ def refuse_foreign(probe: Probe) -> None:
     if tool is None and not probe.header:
         responses = objects(mapping(probe.first).get("responses"))
         tool = QUALTRICS_JSON if responses and "responseId" in responses[0] else _unnamed(probe)
+    if probe.header and any(mark.fits(probe) for mark in SURVEY_MARKS):
+        from crowdassay.labels.formats.forms import said_of_survey  # noqa: PLC0415 - seldom needed
+
+        tool = "a survey of Qualtrics, with a row per person and a column per question", said_of_survey(probe)
     if tool is None and is_of_ibex(probe):
         tool = IBEX
     if tool is None and (probe.header or probe.keys):

@@ -33,6 +33,7 @@ LEAST_WORDS = 3  # in the name of a question
 MOST_NAME_WORDS = 3  # in what names a person
 MOST_JOINED_WAYS = 6  # patterns that are proposed together
 A_TIME = re.compile(r"\d{1,4}([./-]) ?\d{1,2}\1 ?\d{1,4}[.,]?(?: .*?|T)\d{1,2}[:.]\d\d.*")  # in whatever order and language
+PARTED = re.compile(r"(\D+)\d+(\D+\d+)")  # a question of several on each item, such as Q3_1
 ODD_IN_WAYS = re.compile(r"[\[*'\"$`\\!,]")  # what means more in patterns, their lists and command lines
 RECORD_NAMES = ("recordid", "submissionid")
 PERSON_CODES = ("token", "id")
@@ -187,8 +188,8 @@ def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict
     {'q*': [0, 1, 2]}
     >>> _blocks(["q1 a", "q1 b", "q2 a", "q2 b", "q3 a", "q3 b"], {n: ["xyx", "676"][n % 2] for n in range(6)})
     {'q* a': [0, 2, 4], 'q* b': [1, 3, 5]}
-    >>> _blocks(["How is a?", "How is b?", "How is c?", "How old?"], {0: "1232", 1: "3212", 2: "2211", 3: ["1", "14", "9", "7"]})
-    {'How is *': [0, 1, 2]}
+    >>> _blocks(["Is a so?", "Is b so?", "Is c so?", "How old?"], {0: "1232", 1: "3212", 2: "2211", 3: ["1", "14", "9", "7"]})
+    {'Is *': [0, 1, 2]}
     """
     names = {n: header[n] for n, cells in columns.items() if any(not is_nothing(cell) for cell in cells)}
     found: dict[str, list[int]] = {}
@@ -285,11 +286,12 @@ def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:
 def _columns(probe: Probe, person: int | None) -> dict[int, list[str]]:
     """Return the columns that may be answers, by place; none if two rows are of the same person or are cut short."""
     rows = cells_of(probe, limit=ROWS_SAMPLED)
-    if len(rows) < 3 or any(len(row) != len(probe.header) for row in rows):
+    body = _answered(rows)
+    if len(body) < 2 or any(len(row) != len(probe.header) for row in rows):
         return {}
-    if person is not None and len({row[person] for row in rows[1:]}) < len(rows) - 1:
+    if person is not None and len({row[person] for row in body}) < len(body):
         return {}
-    return {n: [row[n].strip() for row in rows[1:]] for n in _asked(probe.header, person)}
+    return {n: [row[n].strip() for row in body] for n in _asked(probe.header, person)}
 
 
 def _are_alike(columns: Sequence[Sequence[str]]) -> bool:
@@ -297,13 +299,40 @@ def _are_alike(columns: Sequence[Sequence[str]]) -> bool:
     return len(columns) > 1 and len(set(given)) <= len(given) / 2
 
 
+def _answered(rows: Sequence[list[str]]) -> Sequence[list[str]]:
+    """Return the rows below the header, and below the questions' texts and their ids in JSON, as Qualtrics writes them."""
+    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
+    return rows[told[-1] + 1 if told else 1 :]
+
+
+def said_of_survey(probe: Probe) -> str:
+    """Return how to read a survey, which asks all sorts of things: by columns answered alike, or else by their names."""
+    header = [name.strip() for name in probe.header]
+    columns = _columns(probe, _person(header)) if probe.kind == "delimited" else {}
+    if said := _said_of(header, _blocks(header, columns), None, header):
+        return said[0]
+    return f"say --from forms, and which columns are items with --item-column, a pattern such as {_ways_by_name(header)}"
+
+
+def _ways_by_name(header: Sequence[str]) -> str:
+    """Return patterns by names alone: of all questions, or of each where numbered ones have the same parts.
+
+    >>> _ways_by_name(["Id", *(f"Q{n}_{part}" for n in (1, 2, 3) for part in (1, 2))])
+    "'Q*', or 'Q*_1', 'Q*_2' where each of several questions was asked of every item"
+    >>> _ways_by_name(["Id", "Q1", "Q2", "Q3"])
+    "'Q*'"
+    """
+    ends = Counter(found.group(1, 2) for name in header if (found := PARTED.fullmatch(name)))
+    ways = [f"{start}*{end}" for (start, end), often in ends.items() if often >= LEAST_QUESTIONS and start == "Q"]
+    parts = f", or {listed(ways, ITEMS_LISTED)} where each of several questions was asked of every item"
+    return f"'Q*'{parts if len(ways) > 1 else ''}"
+
+
 def read(probe: Probe, wanted: ReadOptions) -> Import:
     """Read an answer from each cell of the columns that are items."""
     rows, source = cells_of(probe), probe.shown
     header, width = [name.strip() for name in rows[0]], max(map(len, rows))
-    # Below the header Qualtrics writes the questions' texts, and their ids in JSON.
-    told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
-    body = [row + [""] * (width - len(row)) for row in rows[told[-1] + 1 if told else 1 :]]
+    body = [row + [""] * (width - len(row)) for row in _answered(rows)]
     if not body:
         raise DataError(f"No labels found: {source} holds a header only.")
     if wanted.worker_column is not None:
@@ -374,8 +403,9 @@ def _said_of_kinds(
     who = "name the person's with --worker-column, or " if may_name and min(map(len, groups)) == 1 else "name "
     what = "those that are items with --item-column, a pattern such as"
     if not blocks:
-        kinds = "; ".join(listed([header[asked[n]] for n in group]) for group in groups)
-        return f"The columns of {source} are not all answered alike ({kinds}); {who}{what} 'Q*'."
+        kinds = "; ".join(listed([header[asked[n]] for n in group]) for group in groups[:PATTERNS_LISTED])
+        kinds += f" and {len(groups) - PATTERNS_LISTED} other kinds" if len(groups) > PATTERNS_LISTED else ""
+        return f"The columns of {source} are not all answered alike ({kinds}); {who}{what} {_ways_by_name(header)}."
     ways = [f"{shown(way)} ({len(group)} columns)" for way, group in blocks.items()]
     more = f" and {len(ways) - PATTERNS_LISTED} more" if len(ways) > PATTERNS_LISTED else ""
     return (
