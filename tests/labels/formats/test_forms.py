@@ -181,6 +181,17 @@ def test_judgements_in_the_only_list_of_an_object(tmp_path):
     assert rows_of(read_labels(write(tmp_path / "a.json", json.dumps({"version": 1, "items": items})))) == TRIPLES
 
 
+def test_what_names_the_worker_is_said_and_not_the_list_that_holds_it(tmp_path):
+    lists = [{"id": i, "votes": [{"worker_id": w, "answer": x} for w, x in labels.items()]} for i, labels in MAP.items()]
+    path = write(tmp_path / "lists.jsonl", json_lines(lists))
+    assert read_labels(path).report.columns == {"item": "id", "worker": "worker_id", "label": "answer"}
+    path = write(tmp_path / "maps.json", json.dumps({item: {"annotators": labels} for item, labels in MAP.items()}))
+    assert read_labels(path).report.columns == {
+        "item": "key", "worker": "annotators (keys)", "label": "annotators (values)",
+    }  # fmt: skip
+    assert rows_of(read_labels(path, question="annotators")) == TRIPLES
+
+
 def kili(author, name, **more):
     return {"author": {"email": author, "id": "u"}, "jsonResponse": {"JOB_0": {"categories": [{"name": name}]}}, **more}
 
