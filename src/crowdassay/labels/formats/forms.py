@@ -4,37 +4,35 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import count, takewhile
+from itertools import count
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.columns import check_given, matching_columns, split_names
 from crowdassay.labels.contents import words_of
+from crowdassay.labels.formats.blocks import LEAST_QUESTIONS, alike_places, answer_one, are_alike, blocks_alike, numbered_ways
 from crowdassay.labels.formats.foreign import SURVEY_MARKS, code_of, is_of_limesurvey
 from crowdassay.labels.formats.not_workers import is_nothing
 from crowdassay.labels.formats.parse import is_filled
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.stems import as_pattern, family_of
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
-from crowdassay.labels.formats.wide_columns import linked
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
 from crowdassay.read_options import ReadOptions
 
 PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
-LEAST_ROWS, LEAST_QUESTIONS = 4, 3  # rows with their header, and columns, from which on rows without names may be persons'
+LEAST_ROWS = 4  # rows with their header from which on rows without names may be persons'
 ITEMS_LISTED = 3
 PATTERNS_LISTED = 8
 LEAST_ASKED = 10  # columns named by several words each from which on rows that are answered alike are persons'
 LEAST_WORDS = 3  # in the name of a question
 MOST_NAME_WORDS = 3  # in what names a person
-MOST_JOINED_WAYS = 6  # patterns that are proposed together
 A_TIME = re.compile(r"\d{1,4}([./-]) ?\d{1,2}\1 ?\d{1,4}[.,]?(?: .*?|T)\d{1,2}[:.]\d\d.*")  # in whatever order and language
 PARTED = re.compile(r"(\D+)\d+(\D+\d+)")  # a question of several on each item, such as Q3_1
-ODD_IN_WAYS = re.compile(r"[\[*'\"$`\\!,]")  # what means more in patterns, their lists and command lines
 RECORD_NAMES = ("recordid", "submissionid")
 PERSON_CODES = ("token", "id")
 GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
@@ -55,7 +53,7 @@ def recognise(probe: Probe) -> bool:
     if (person := _person(probe.header)) is not None and not probe.header[person]:
         return False  # rows that pandas or R named are items' as well as persons'
     groups = _answers(probe, unnamed=probe.header[:1] == [GOOGLE_FIRST])
-    return len(groups) == 1 and _are_alike(groups[0])
+    return len(groups) == 1 and are_alike(groups[0])
 
 
 def proposal(probe: Probe) -> list[str]:
@@ -72,7 +70,7 @@ def proposal(probe: Probe) -> list[str]:
     case = "if every worker has a row, and every item a column, say --from forms"
     groups = _answers(probe)
     named = probe.header[person] or len(groups) == 1  # rows that pandas or R named may be items as well
-    if not named or not any(map(_are_alike, groups)):
+    if not named or not any(map(are_alike, groups)):
         return []
     return (len(groups) > 1 and _proposal_of_blocks(probe, person)) or [case]
 
@@ -80,7 +78,7 @@ def proposal(probe: Probe) -> list[str]:
 def _proposal_of_blocks(probe: Probe, person: int) -> list[str]:
     """Propose blocks of columns that are answered alike, where every row has a name of its own; nothing where none is."""
     columns = _columns(probe, person)
-    return _said_of(probe.header, _blocks(probe.header, columns), person, list(probe.header)) if columns else []
+    return _said_of(probe.header, blocks_alike(probe.header, columns), person, list(probe.header)) if columns else []
 
 
 def _proposal_of_nobody(probe: Probe) -> list[str]:
@@ -90,14 +88,14 @@ def _proposal_of_nobody(probe: Probe) -> list[str]:
         return []
     columns = [[cell.strip() for cell in column] for column in zip(*rows[1:], strict=True)]
     times = [n for n, column in enumerate(columns) if _are_times(column)]
-    if said := _proposal_of_questions(probe.header, columns, dated=times[:1] == [0]):
-        return said
-    alike = max(_alike(columns), key=len, default=[])
+    if asking := _proposal_of_questions(probe.header, columns, dated=times[:1] == [0]):
+        return asking
+    alike = max(alike_places(columns), key=len, default=[])
     group = family_of(probe.header, alike) or alike
     rest = [one for n, one in enumerate(columns) if n not in group and n not in times]  # which name no rows
     texts = [one for one in rest if any(number_of(cell) is None for cell in one)]
     named = any(len(set(one)) == len(one) for one in rest) or (texts and len(set(zip(*texts, strict=True))) == len(columns[0]))
-    if len(group) < LEAST_QUESTIONS or named or not _are_alike([columns[n] for n in group]):
+    if len(group) < LEAST_QUESTIONS or named or not are_alike([columns[n] for n in group]):
         return []
     way, items = as_pattern(probe.header, group), listed([probe.header[n] for n in group], ITEMS_LISTED)
     said = f"if every row is a worker's and {items} stand for what was labelled, say --from forms --item-column '{way}'"
@@ -110,7 +108,7 @@ def _proposal_of_questions(header: Sequence[str], columns: Sequence[Sequence[str
     ``dated`` is whether rows begin with a time, as Google Forms writes them in every language, so that fewer questions do.
     """
     asked = {n: cells for n, cells in enumerate(columns) if _asks(header[n])}
-    blocks = {way: group for way, group in _blocks(header, asked).items() if asked.keys() >= {*_named(header, way, None)}}
+    blocks = {way: group for way, group in blocks_alike(header, asked).items() if asked.keys() >= {*_named(header, way, None)}}
     if len(next(iter(blocks.values()), [])) < (LEAST_QUESTIONS if dated else LEAST_ASKED):
         return []
     inside = {n for group in blocks.values() for n in group}
@@ -150,9 +148,9 @@ def _proposal_of_codes(probe: Probe) -> list[str]:
         [cell.strip() for cell in column] for column in zip(*(row for row in body if len(row) == len(header)), strict=True)
     ]
     codes = [code_of(name) for name in probe.header]
-    ways = dict.fromkeys(way for n, code in enumerate(codes) if columns for way in _numbered_ways(code, probe.header[n]))
+    ways = dict.fromkeys(way for n, code in enumerate(codes) if columns for way in numbered_ways(code, probe.header[n]))
     sets = {way: [n for n, name in enumerate(probe.header) if fnmatchcase(name, way)] for way in ways}
-    alike = {way: group for way, group in sets.items() if _answer_one([columns[n] for n in group])}
+    alike = {way: group for way, group in sets.items() if answer_one([columns[n] for n in group])}
     people = [n for code in PERSON_CODES for n in range(len(columns)) if codes[n] == code and _are_names(columns[n])]
     if not alike or not people:
         return []
@@ -181,92 +179,6 @@ def _said_of(
     return [f"{said}{who} --item-column {in_quotes(way)}{more}"]
 
 
-def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]]) -> dict[str, list[int]]:
-    """Return, by a pattern each, the columns that differ in a number and are answered in the same words, most columns first.
-
-    >>> _blocks(["q1_tone", "q2_tone", "q3_tone", "age"], {0: "aab", 1: "bab", 2: "abb", 3: ["31", "45", "60"]})
-    {'q*': [0, 1, 2]}
-    >>> _blocks(["q1 a", "q1 b", "q2 a", "q2 b", "q3 a", "q3 b"], {n: ["xyx", "676"][n % 2] for n in range(6)})
-    {'q* a': [0, 2, 4], 'q* b': [1, 3, 5]}
-    >>> _blocks(["Is a so?", "Is b so?", "Is c so?", "How old?"], {0: "1232", 1: "3212", 2: "2211", 3: ["1", "14", "9", "7"]})
-    {'Is *': [0, 1, 2]}
-    """
-    names = {n: header[n] for n, cells in columns.items() if any(not is_nothing(cell) for cell in cells)}
-    found: dict[str, list[int]] = {}
-    for name in names.values():
-        start = re.match(r"(\D+?)\s*\d", name)
-        for way in ([f"{start[1].replace('[', '?')}*"] if start and words_of(start[1]) else []) + _numbered_ways(name, name):
-            if way not in found and way.count("*") == 1 and "'" not in way:
-                found[way] = [n for n, other in names.items() if fnmatchcase(other, way)]
-    groups = [[list(names)[m] for m in group] for group in _alike([columns[n] for n in names])]
-    bare = {n for n in columns if n not in names}
-    for alike in groups:
-        times = Counter(word for n in alike for word in set(columns[n]))
-        group = [
-            n for n in alike if 4 * sum(times[cell] == 1 for cell in columns[n]) <= len(columns[n])
-        ]  # 3 years are no grade
-        if len(group) >= LEAST_QUESTIONS and (way := _shared_way(header, group, bare)) and way not in found:
-            found[way] = group
-    blocks: dict[str, list[int]] = {}
-    same = {way: len({header[n] for n in group}) < len(group) for way, group in found.items()}  # hardly an item each
-    for way, group in sorted(found.items(), key=lambda one: (same[one[0]], -len(one[1]))):
-        own = not any(set(group) & set(other) for other in blocks.values())
-        if own and _answer_one(cells := [columns[n] for n in group]) and _share_words(cells):
-            blocks[way] = group
-    return blocks
-
-
-def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[int]) -> str | None:
-    """Return a pattern, or some, that only the columns of a group have, besides ``bare`` ones without answers; else None.
-
-    >>> _shared_way(["A [x] (old)", "B [y] (new)", "C [z]", "D (new)"], [0, 1], ())
-    '*] (*'
-    >>> _shared_way(["Tone [warm]", "Tone [cold]", "Plot [dull]", "Age [years]"], [0, 1, 2], ())
-    'Tone ?*,Plot ?*'
-    """
-    names = [header[n] for n in group]
-
-    def picks(*ways: str) -> bool:
-        return {n for n, name in enumerate(header) if any(fnmatchcase(name, way) for way in ways)} - {*bare} == {*group}
-
-    start, end = _begin_alike(names), _begin_alike([name[::-1] for name in names])[::-1]
-    ends = [re.sub(r"\w+$", "", start) + "\0", "\0" + re.sub(r"^\w+", "", end)]  # whole words
-    marks = sorted((mark.strip() for mark in re.findall(r"\W+", names[0])), key=lambda mark: ("]" not in mark, len(mark)))
-    parts = [f"\0{part}\0" for part in (*filter(None, marks), *re.findall(r"\w{3,}", names[0]))]
-    ways = [*(way for way in ends if words_of(way)), *parts]
-    whole = [ODD_IN_WAYS.sub("?", way).replace("\0", "*") for way in ways]
-    grids = list(dict.fromkeys(f"{ODD_IN_WAYS.sub('?', name.partition('[')[0])}?*" for name in names if "[" in name))
-    rest = [name for name in names if "[" not in name]
-    joint = grids if len(grids) <= MOST_JOINED_WAYS and not rest and picks(*grids) else []
-    return next(filter(picks, whole), ",".join(joint) or None)
-
-
-def _begin_alike(names: Sequence[str]) -> str:
-    return "".join(marks[0] for marks in takewhile(lambda marks: len(set(marks)) == 1, zip(*names, strict=False)))
-
-
-def _share_words(columns: Sequence[Sequence[str]]) -> bool:
-    """Return whether several columns share two words at least; boxes to tick, each with a word of its own, do not."""
-    times = Counter(word for column in columns for word in set(column) if not is_nothing(word))
-    return sum(often > 1 for often in times.values()) > 1
-
-
-def _numbered_ways(code: str, name: str) -> list[str]:
-    """Return the patterns of questions whose codes differ from one in a number; brackets, which mean more, are any sign.
-
-    >>> _numbered_ways("R1Q12", "R1Q12. Is it clear?"), _numbered_ways("Q[SQ001]", "Q[SQ001]")
-    (['R*Q12. *', 'R1Q*. *'], ['Q?SQ*]'])
-    """
-    parts, end = re.split(r"(\d+)", code.replace("[", "?")), ". *" if name != code else ""
-    return ["".join([*parts[:n], "*", *parts[n + 1 :]]) + end for n in range(1, len(parts), 2)]
-
-
-def _answer_one(columns: Sequence[Sequence[str]]) -> bool:
-    """Return whether several columns, or most of them, are answered in the same words."""
-    most = max(map(len, _alike(columns)), default=0)
-    return len(columns) >= LEAST_QUESTIONS and _are_alike(columns) and 2 * most > len(columns)
-
-
 def _are_names(column: Sequence[str]) -> bool:
     return all(column) and len(set(column)) == len(column)
 
@@ -280,7 +192,7 @@ def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:
     """Return the columns of answers in groups that are answered alike; none if rows are no persons', named or not."""
     person = _person(probe.header)
     columns = _columns(probe, person) if person is not None or unnamed else {}
-    return [[list(columns.values())[n] for n in group] for group in _alike(list(columns.values()))]
+    return [[list(columns.values())[n] for n in group] for group in alike_places(list(columns.values()))]
 
 
 def _columns(probe: Probe, person: int | None) -> dict[int, list[str]]:
@@ -294,11 +206,6 @@ def _columns(probe: Probe, person: int | None) -> dict[int, list[str]]:
     return {n: [row[n].strip() for row in body] for n in _asked(probe.header, person)}
 
 
-def _are_alike(columns: Sequence[Sequence[str]]) -> bool:
-    given = [cell for column in columns for cell in column if not is_nothing(cell)]
-    return len(columns) > 1 and len(set(given)) <= len(given) / 2
-
-
 def _answered(rows: Sequence[list[str]]) -> Sequence[list[str]]:
     """Return the rows below the header, and below the questions' texts and their ids in JSON, as Qualtrics writes them."""
     told = [n for n, row in enumerate(rows[:3]) if any(cell.startswith('{"ImportId"') for cell in row)]
@@ -309,7 +216,7 @@ def said_of_survey(probe: Probe) -> str:
     """Return how to read a survey, which asks all sorts of things: by columns answered alike, or else by their names."""
     header = [name.strip() for name in probe.header]
     columns = _columns(probe, _person(header)) if probe.kind == "delimited" else {}
-    if said := _said_of(header, _blocks(header, columns), None, header):
+    if said := _said_of(header, blocks_alike(header, columns), None, header):
         return said[0]
     return f"say --from forms, and which columns are items with --item-column, a pattern such as {_ways_by_name(header)}"
 
@@ -340,7 +247,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     person = _person(header) if wanted.worker_column is None else header.index(wanted.worker_column)
     asked = _asked(header, person) if wanted.item_column is None else _named(header, wanted.item_column, person)
     cells = {n: [row[n].strip() for row in body] for n in asked}
-    groups = _alike([cells[n] for n in asked])
+    groups = alike_places([cells[n] for n in asked])
     if not any(any(map(is_filled, column)) for column in cells.values()):
         raise DataError(f"No labels found in {source}: no column that may be an item holds an answer.")
     if len(groups) > 1 and wanted.item_column is None:
@@ -399,7 +306,7 @@ def _said_of_kinds(
 
     ``may_name`` is whether one column beside a group of others may be the person's.
     """
-    asked, blocks = list(cells), _blocks(header, cells)
+    asked, blocks = list(cells), blocks_alike(header, cells)
     who = "name the person's with --worker-column, or " if may_name and min(map(len, groups)) == 1 else "name "
     what = "those that are items with --item-column, a pattern such as"
     if not blocks:
@@ -428,13 +335,3 @@ def _person(header: Sequence[str]) -> int | None:
 
 def _asked(header: Sequence[str], person: int | None) -> list[int]:
     return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT_PERSON]
-
-
-def _alike(columns: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Group columns that are answered in the same words, directly or by way of others.
-
-    >>> _alike([["yes", "no"], ["no", "no"], ["31", "45"]])
-    [[0, 1], [2]]
-    """
-    words = [{cell for cell in column if not is_nothing(cell)} for column in columns]
-    return linked((n for n, own in enumerate(words) if own), lambda n, m: not words[n].isdisjoint(words[m]))
