@@ -24,7 +24,7 @@ def blocks_alike(header: Sequence[str], columns: Mapping[int, Sequence[str]]) ->
     {'q*': [0, 1, 2]}
     >>> blocks_alike(["q1 a", "q1 b", "q2 a", "q2 b", "q3 a", "q3 b"], {n: ["xyx", "676"][n % 2] for n in range(6)})
     {'q* a': [0, 2, 4], 'q* b': [1, 3, 5]}
-    >>> blocks_alike(["Is a so?", "Is b so?", "Is c so?", "How old?"], {0: "123", 1: "321", 2: "221", 3: ["1", "14", "9"]})
+    >>> blocks_alike(["Is a so?", "Is b so?", "Is c so?", "How old?"], {0: "123", 1: "321", 2: "221", 3: ["1", "14", ""]})
     {'Is *': [0, 1, 2]}
     """
     names = {n: header[n] for n, cells in columns.items() if any(not is_nothing(cell) for cell in cells)}
@@ -38,8 +38,8 @@ def blocks_alike(header: Sequence[str], columns: Mapping[int, Sequence[str]]) ->
     bare = {n for n in columns if n not in names}
     for alike in groups:
         times = Counter(word for n in alike for word in set(columns[n]))
-        own_words = {n: sum(times[cell] == 1 and not is_nothing(cell) for cell in columns[n]) for n in alike}
-        group = [n for n in alike if 4 * own_words[n] <= len(columns[n])]  # 3 years are no grade
+        said = {n: [cell for cell in columns[n] if not is_nothing(cell)] for n in alike}
+        group = [n for n in alike if 4 * sum(times[cell] == 1 for cell in said[n]) <= len(said[n])]  # 3 years are no grade
         if len(group) >= LEAST_QUESTIONS and (own_way := _shared_way(header, group, bare)) and own_way not in found:
             found[own_way] = group
     blocks: dict[str, list[int]] = {}
