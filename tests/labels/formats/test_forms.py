@@ -1,6 +1,7 @@
 """Forms with a row for each person, and JSON that gives labels by name."""
 
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -58,6 +59,33 @@ def test_a_survey_of_qualtrics_is_read_when_told_which_columns_are_items(tmp_pat
     assert rows_of(labels) == [("Q1", "R_1", "yes"), ("Q1", "R_2", "no"), ("Q2", "R_1", "no"), ("Q2", "R_2", "no")]
     by_date = read_labels(path, format="forms", item_column="Q1", worker_column="Duration (in seconds)")
     assert by_date.workers.to_pylist() == ["30", "40"]
+
+
+def qualtrics(answers):
+    """Return a survey of Qualtrics with some answers by question, and the rows of texts and ids below its header."""
+    header = ["StartDate", "ResponseId", *answers]
+    below = [header, [f'{{"ImportId":"{name}"}}' for name in header]]
+    return header, [*below, *(["2026-01-01", f"R_{n}", *row] for n, row in enumerate(zip(*answers.values(), strict=True)))]
+
+
+def test_the_items_of_a_survey_are_proposed_by_what_was_answered_or_else_by_name(tmp_path):
+    alike = {
+        f"Q{n}_{part}": [("yes no", "warm cold")[part].split()[(n + who) % 2] for who in range(6)]
+        for n in range(4)
+        for part in (0, 1)
+    }
+    path = write(tmp_path / "alike.csv", csv_text(*qualtrics(alike)))
+    said = r"survey of Qualtrics.*; if every row is a worker's and 'Q0_0', .* say .*forms.* 'Q\*_0' \(or another .* 'Q\*_1'\)\."
+    with pytest.raises(DataError, match=said):
+        read_labels(path)
+    assert read_labels(path, format="forms", item_column="Q*_0").class_names == ("no", "yes")
+    free = {f"Q{n}_{part}": [f"words {n} {part} {who}" for who in range(6)] for n in range(4) for part in (1, 2)}
+    path = write(tmp_path / "free.csv", csv_text(*qualtrics(free)))
+    said = r"such as 'Q\*', or 'Q\*_1', 'Q\*_2' where each of several questions was asked of every item\."
+    with pytest.raises(DataError, match=said):
+        read_labels(path)
+    with pytest.raises(ColumnError, match=said):
+        read_labels(path, format="forms")
 
 
 def test_rows_that_pandas_named_may_be_items_or_persons(tmp_path):
@@ -151,6 +179,17 @@ def test_what_one_worker_said_of_many_items(tmp_path):
 def test_judgements_in_the_only_list_of_an_object(tmp_path):
     items = [{"id": item, "votes": [{"rater": w, "label": x} for w, x in labels.items()]} for item, labels in MAP.items()]
     assert rows_of(read_labels(write(tmp_path / "a.json", json.dumps({"version": 1, "items": items})))) == TRIPLES
+
+
+def test_what_names_the_worker_is_said_and_not_the_list_that_holds_it(tmp_path):
+    lists = [{"id": i, "votes": [{"worker_id": w, "answer": x} for w, x in labels.items()]} for i, labels in MAP.items()]
+    path = write(tmp_path / "lists.jsonl", json_lines(lists))
+    assert read_labels(path).report.columns == {"item": "id", "worker": "worker_id", "label": "answer"}
+    path = write(tmp_path / "maps.json", json.dumps({item: {"annotators": labels} for item, labels in MAP.items()}))
+    assert read_labels(path).report.columns == {
+        "item": "key", "worker": "annotators (keys)", "label": "annotators (values)",
+    }  # fmt: skip
+    assert rows_of(read_labels(path, question="annotators")) == TRIPLES
 
 
 def kili(author, name, **more):
@@ -339,12 +378,50 @@ def test_columns_without_an_answer_are_counted(tmp_path):
     assert "is 3" not in labels.report.notes[0]
 
 
-def test_items_of_one_name_are_refused(tmp_path):
-    path = write(
-        tmp_path / "form.csv", csv_text(["worker", "age", "sure?", "sure?"], [["a", "31", "x", "y"], ["b", "40", "y", "y"]])
-    )
-    with pytest.raises(ColumnError, match=r"called 'sure\?'; rename all but one"):
-        read_labels(path, format="forms", item_column="sure*")
+def test_items_of_one_name_are_told_apart_by_their_place(tmp_path):
+    rows = [["a", "31", "x", "", "y", "x"], ["b", "40", "y", "", "y", "y"]]
+    path = write(tmp_path / "form.csv", csv_text(["worker", "age", "sure?", "sure?", "sure?", "kind?"], rows))
+    labels = read_labels(path, format="forms", item_column="sure*")
+    assert rows_of(labels) == [("sure?", "a", "x"), ("sure?", "b", "y"), ("sure? (3)", "a", "y"), ("sure? (3)", "b", "y")]
+    assert "Columns of one name are different items, told apart by their place: 'sure?', 'sure? (3)'." in labels.report.notes
+    assert rows_of(read_labels(path, format="forms", item_column="sure?")) == rows_of(labels)
+    assert read_labels(path, format="forms", item_column="kind?,sure? (3)").items.to_pylist() == ["sure? (3)", "kind?"]
+    assert "one name" not in " ".join(read_labels(path, format="forms", item_column="kind?").report.notes)
+
+
+def test_columns_of_one_name_are_proposed_after_others(tmp_path):
+    header = ["responseid", *(name for n in (1, 2, 3) for name in (f"case {n}", "sure? ", "sure? "))]
+    rows = [
+        [f"R{who}", *(cell for n in range(3) for cell in ("xyz"[(who + n) % 3], "12"[n % 2], "12"[who % 2]))]
+        for who in range(6)
+    ]
+    (said,) = proposal(probe(write(tmp_path / "form.csv", csv_text(header, rows))))
+    assert said.endswith("--item-column 'case*' (or another pattern, such as 'sure?*')")
+
+
+def test_items_are_named_by_several_names_or_patterns(tmp_path):
+    header = ["worker", "age", "q1_1", "q1_2", "q2_1", "q2_2", "well, is it?"]
+    rows = [["a", "31", "x", "u", "y", "u", "x"], ["b", "40", "y", "v", "x", "v", "y"]]
+    path = write(tmp_path / "form.csv", csv_text(header, rows))
+
+    def items(given):
+        return sorted(read_labels(path, format="forms", item_column=given).items.to_pylist())
+
+    assert items("q1_1,q2_1") == items("q1*_1, q2*_1") == items("q*_1") == ["q1_1", "q2_1"]
+    assert items("well, is it?") == items("well, *") == ["well, is it?"]
+    assert items('q1_1,"well, is it?"') == ["q1_1", "well, is it?"]
+    for given, lacking in (("q1_1,q9*", "q9*"), ("z*", "z*")):
+        with pytest.raises(
+            ColumnError, match=rf"No column is named '{re.escape(lacking)}'; the columns are 'worker', .*'q1_1'"
+        ):
+            items(given)
+    with pytest.raises(ColumnError, match="'worker' cannot be both the worker and the item"):
+        items("worker")
+
+
+def test_a_form_without_any_answer_is_refused(tmp_path):
+    with pytest.raises(DataError, match=r"No labels found in 'form\.csv': no column that may be an item holds an answer"):
+        read_labels(write(tmp_path / "form.csv", csv_text(["worker", "q1"], [["a", ""], ["b", " "]])), format="forms")
 
 
 def test_what_is_not_answered_alike_is_told_by_patterns(tmp_path):
@@ -377,3 +454,69 @@ def test_lines_of_numbers_without_a_header_are_no_crash(tmp_path):
     with pytest.raises(ColumnError, match="looks like an item, worker or label column") as stop:
         read_labels(tmp_path / "scores.tsv")
     assert "`worker_columns` '+2,+2" not in str(stop.value)  # columns of one name cannot be told
+
+
+LIKERT = ["Trifft zu", "Teils, teils", "Trifft nicht zu"]
+THINGS = [f"Die {thing} {verb}" for thing in ("Stimme", "Pause", "Musik") for verb in ("passt", "stört", "klingt gut")]
+GRID = [f"{head} [{thing}] (Fassung {n})" for n in "AB" for head in ("Wie war es?", "Wie klang es?") for thing in THINGS[:3]]
+
+
+def german(first="Zeitstempel", grid=GRID, persons=6):
+    """Return a form with a time, a nickname, an age, a grid of questions and a remark."""
+    header = [first, "Wie heißt du hier", "Alter", *grid, "Was fiel dir sonst auf?"]
+    rows = [
+        [
+            f"{23 + who}.12.2024 20:00:3{who}",
+            f"Fuchs {who}",
+            ["31", "31", "40"][who % 3],
+            *(LIKERT[(who * n + n // 3 + who) % 3] for n in range(len(grid))),
+            f"Mir fiel auf, dass {who} davon lauter waren",
+        ]
+        for who in range(persons)
+    ]
+    return header, rows
+
+
+def test_a_form_in_another_language_is_proposed_by_its_questions(tmp_path):
+    path = write(tmp_path / "antworten.csv", csv_text(*german()))
+    said = r"If every row is a worker's and .* stand for what was labelled, say .*forms.* `worker_column` 'Wie heißt du hier' "
+    with pytest.raises(ColumnError, match=said + r"`item_column` '\*\] \(\*'"):
+        read_labels(path)
+    labels = read_labels(path, format="forms", worker_column="Wie heißt du hier", item_column="*] (*")
+    assert (labels.n_labels, labels.n_items, labels.n_workers, labels.n_classes) == (72, 12, 6, 3)
+    with pytest.raises(ColumnError, match=r"alike; name .*: '\*\] \(\*' \(12 columns\)"):
+        read_labels(path, format="forms")
+    # Nothing but the time tells persons: it names no row.
+    header, rows = german()
+    header, *rows = ([row[0], *row[2:-1]] for row in (header, *rows))
+    (said,) = proposal(probe(write(tmp_path / "kurz.csv", csv_text(header, rows))))
+    assert said.endswith("say --from forms --item-column 'Wie *'")
+
+
+def test_grids_that_others_are_like_are_proposed_together(tmp_path):
+    grid = [f"{head} [{thing}]" for head in ("Wie war es", "Wie klang es") for thing in THINGS[:3]]
+    header, rows = german(grid=grid)
+    header[-1] = "Was sonst [Die Stimme klingt gut]"
+    (said,) = proposal(probe(write(tmp_path / "a.csv", csv_text(header, rows))))
+    assert said.endswith("--item-column 'Wie war es ?*,Wie klang es ?*'")
+    labels = read_labels(tmp_path / "a.csv", format="forms", item_column="Wie war es ?*,Wie klang es ?*")
+    assert (labels.n_items, labels.n_labels) == (6, 36)
+
+
+def test_many_whole_questions_are_persons_rows_whatever_comes_first(tmp_path):
+    asked = [f"{thing} oder nicht?" for thing in [*THINGS, "Das Ende gefällt"]]
+    header, rows = german("Gruppe", asked)
+    rows = [["x", *row[1:-1]] for row in rows]
+    path = write(tmp_path / "a.csv", csv_text(header[:-1], rows))
+    (said,) = proposal(probe(path))
+    assert said.endswith("--worker-column 'Wie heißt du hier' --item-column '* oder nicht?'")
+    # Nine are too few, and with a text each rows may be what was judged.
+    assert "forms" not in " ".join(
+        proposal(probe(write(tmp_path / "b.csv", csv_text(header[:-2], [row[:-1] for row in rows]))))
+    )
+    texts = [["Satz", *header[1:-1]], *([f"Dies ist der Satz mit der Nummer {n}", *row[1:]] for n, row in enumerate(rows))]
+    assert proposal(probe(write(tmp_path / "c.csv", csv_text(texts[0], texts[1:])))) == []
+    # Names of raters are no questions.
+    raters = [f"rater {n} overall tone" for n in range(12)]
+    header, rows = german("Gruppe", raters)
+    assert "forms" not in " ".join(proposal(probe(write(tmp_path / "d.csv", csv_text(header, rows)))))

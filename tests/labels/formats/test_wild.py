@@ -645,6 +645,28 @@ def test_spans_and_tokens_are_refused_by_name_with_what_to_give_instead(tmp_path
         read_labels(path)
 
 
+@pytest.mark.parametrize(
+    ("header", "items"),
+    [
+        (["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"], "system,seg_id"),
+        (
+            ["system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category", "severity"],
+            "system,globalSegId",
+        ),
+        (["doc", "docSegId", "rater", "source", "target", "category", "severity"], "doc,docSegId"),
+        (["segment_id", "rater", "start", "end", "severity"], "segment_id"),
+    ],
+)
+def test_one_column_of_errors_in_segments_is_read_as_told(tmp_path, header, items):
+    rows = [[*("1" * (len(header) - 1)), "Minor"], [*("1" * (len(header) - 1)), "Major"]]
+    path = write(tmp_path / "errors.tsv", csv_text(header, rows).replace(",", "\t"))
+    said = rf"one row per judgement.*; or say `item_column` '{items}' `worker_column` 'rater' `label_column` 'severity', which"
+    with pytest.raises(DataError, match=said):
+        read_labels(path)
+    labels = read_labels(path, item_column=items, worker_column="rater", label_column="severity")
+    assert (labels.n_labels, labels.class_names) == (2, ("Major", "Minor"))
+
+
 def test_names_that_begin_like_tags_are_no_tags_of_tokens(tmp_path):
     rows = [[worker, text, model, str(n % 2)] for text in "xy" for n, worker in enumerate("uvw") for model in ("E-t5-base",)]
     path = write(tmp_path / "a.csv", csv_text(["annotator", "text", "system", "label"], [*rows, *rows]))

@@ -16,6 +16,7 @@ from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import kind_of, opened
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
 from crowdassay.labels.values import mapping, shown, shown_file
+from crowdassay.read_options import join_names
 
 PLAIN_TABLE = "a table with one row per judgement: item, worker, label"
 XML_BYTES = 1 << 12  # bytes of other files that are looked at
@@ -46,16 +47,10 @@ IBEX = (
     "answered, the eleventh what, where the tenth is Choice or Selection)",
 )
 FOREIGN_TABLES = (
-    (
-        SURVEY_MARKS, "a survey of Qualtrics, with a row per person and a column per question",
-        "say --from forms, and which columns are items with --item-column, a pattern such as 'Q*'",
-    ),
     ((Mark(start="#FORMAT=WebAnno"),), "a WebAnno TSV of INCEpTION or WebAnno", FOR_DOCUMENTS),
-    (
-        (Mark("rater", "target", "category", "severity"),), "a table of error spans (MQM), of which a segment may have several",
-        f"{MARKS_PARTS}. Give {PLAIN_TABLE}, such as the worst severity that each rater found in a segment",
-    ),
 )  # fmt: skip
+ERROR_SPANS = Mark("rater", "target", "category", "severity")
+SEGMENTS = (("globalsegid",), ("segid",), ("segmentid",), ("docid", "docsegid"), ("doc", "docsegid"))  # what tells a segment
 FOREIGN_RECORDS = (
     ((Mark("images", "annotations", "categories"),), "a COCO file", f"{MARKS_PARTS}. Give {PLAIN_TABLE}"),
     (
@@ -75,12 +70,41 @@ def refuse_foreign(probe: Probe) -> None:
     if tool is None and not probe.header:
         responses = objects(mapping(probe.first).get("responses"))
         tool = QUALTRICS_JSON if responses and "responseId" in responses[0] else _unnamed(probe)
+    if probe.header and any(mark.fits(probe) for mark in SURVEY_MARKS):
+        from crowdassay.labels.formats.forms import said_of_survey  # noqa: PLC0415 - seldom needed
+
+        tool = "a survey of Qualtrics, with a row per person and a column per question", said_of_survey(probe)
+    if tool is None and probe.header and ERROR_SPANS.fits(probe):
+        tool = (
+            "a table of error spans (MQM), of which a segment may have several",
+            f"give {PLAIN_TABLE}, such as the worst severity that each rater found in a segment{_of_errors(probe.header)}",
+        )
     if tool is None and is_of_ibex(probe):
         tool = IBEX
     if tool is None and (probe.header or probe.keys):
         tool = _parts_of_texts(probe)
     if tool is not None:
         raise DataError(f"{probe.shown} is {tool[0]}; {tool[1]}.")
+
+
+def _of_errors(header: Sequence[str]) -> str:
+    """Return the options that read one column of errors in segments, where columns for them are there; nothing elsewhere.
+
+    >>> _of_errors(["system", "doc", "seg_id", "rater", "category", "severity"]).partition(", which")[0]
+    "; or say --item-column 'system,seg_id' --worker-column 'rater' --label-column 'severity'"
+    >>> _of_errors(["doc", "annotator", "start", "end", "label"])
+    ''
+    """
+    names = {plain_name(name): name for name in reversed(header)}
+    segment = [names[part] for part in next((parts for parts in SEGMENTS if names.keys() >= {*parts}), ())]
+    items = [names["system"], *segment] if "system" in names and segment else segment or ROLES["item"].best(header)[:1]
+    workers, severity = ROLES["worker"].best(header), names.get("severity")
+    if not items or not workers or severity is None:
+        return ""
+    return (
+        f"; or say --item-column {shown_file(join_names(items))} --worker-column {shown_file(workers[0])} --label-column "
+        f"{shown_file(severity)}, which reads one column of it: labels of a rater that repeat a segment are several errors then"
+    )
 
 
 def is_of_limesurvey(probe: Probe) -> bool:
@@ -130,7 +154,8 @@ def _parts_of_texts(probe: Probe) -> tuple[str, str] | None:
         names = [next((name for name in probe.keys if plain_name(name) == one), None) for one in (first, last)]
         spans = [[str(row.get(name, "")) for name in names if name] for row in rows if all(names)]
         if spans and all(ends[0].isdecimal() and ends[1].isdecimal() and int(ends[0]) <= int(ends[1]) for ends in spans):
-            return f"a table of spans, each from {shown(names[0])} to {shown(names[1])} of a text", FOR_DOCUMENTS
+            said = f"a table of spans, each from {shown(names[0])} to {shown(names[1])} of a text"
+            return said, f"{FOR_DOCUMENTS}{_of_errors(probe.header)}"
     return None
 
 

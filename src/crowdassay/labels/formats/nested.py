@@ -46,9 +46,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     names = _names(pairs, items)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), None)
     places = places_in_lists([record for _, record in pairs], probe.shown) if told and where is None else None
-    rows = Annotations(item, f"place in {places[0]}" if places else (where or (OUTER_KEY,))[0])
-    if where == (BESIDE_ITEMS,) and (who := _worker(mapping(probe.first))) is not None:
-        rows.columns["worker"] = who
+    rows = Annotations(item, *((f"place in {places[0]}",) if places else _told(pairs, where)))
     if not items:
         rows.note(f"{NUMBERED_ROWS}{_may_name(pairs)}")
     if wanted.item_column is not None and (finer := _together(pairs)) and len(set(map(as_name, names))) < len(pairs):
@@ -65,6 +63,21 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
         for worker, answers in said:
             rows.add(name, str(worker) if places else worker, answers)
     return rows
+
+
+def _told(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], where: tuple[str, ...] | None) -> tuple[str, str]:
+    """Return what names the worker and what the label, an asterisk for the question, where judgements are at some keys.
+
+    >>> _told([(None, {"votes": [{"rater": "ann", "score": 3}]})], ("votes",))
+    ('rater', '*')
+    >>> _told([("i1", {"votes": {"ann": 3}})], ("votes",))
+    ('votes (keys)', '* (values)')
+    """
+    inside = [record.get(where[0]) for _, record in pairs] if where else []
+    if any(isinstance(value, dict) for value in inside):
+        return f"{(where or ())[0]} (keys)", "* (values)"
+    named = (who for value in inside for judgement in objects(value) if (who := _worker(judgement)) is not None)
+    return next(named, (where or (OUTER_KEY,))[0]), "*"
 
 
 def _all_within(probe: Probe) -> tuple[list[tuple[str | None, Mapping[str, Any]]], tuple[dict[str, str], list[str]]]:
