@@ -134,9 +134,9 @@ def _spool_rows(
         "SELECT i.first, w.code, c.code, k.time FROM kept k JOIN workers w USING (worker) JOIN classes c USING (label) "
         "JOIN items i USING (item) ORDER BY i.first, k.row"
     ).to_arrow_reader(ROWS_STREAMED)
-    for first, n_labels, worker, label in item_blocks(rows, block_size(len(workers), len(classes)), len(workers), repeated):
+    for first, n_of_items, worker, label in item_blocks(rows, block_size(len(workers), len(classes)), len(workers), repeated):
         codes = [_look_up(first, *known[what]) for what in ("gold", "truth")]
-        writer.add(n_labels, worker, label, *codes)
+        writer.add(n_of_items, worker, label, *codes)
     names = connection.sql("SELECT item FROM items ORDER BY first").to_arrow_reader(ROWS_STREAMED)
     writer.name(names, names.schema.types[0])
     spool = Spool(
@@ -144,12 +144,10 @@ def _spool_rows(
         int(np.sum(known["gold"][1] >= 0)), truth_counts,
     )  # fmt: skip
     notes += [*half, *class_notes, *vanished_items(vanished), *similar_names(workers)]
-    notes += many_classes(classes, int(np.sum(writer.class_counts)), given=options.classes is not None)
+    n_labels = rows_read - sum(dropped.values())
+    notes += many_classes(classes, n_labels, given=options.classes is not None)
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
-    n_labels, table = (
-        rows_read - sum(dropped.values()),
-        partial(whole_table, [one.probe for one in sources], question=options.question),
-    )
+    table = partial(whole_table, [one.probe for one in sources], question=options.question)
     named = options.item_column is not None
     said = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
     notes[:0] = [*parts_note([one.probe for one in sources], sources[0].columns), *said]

@@ -349,17 +349,19 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
         return said, proposed
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
     tried: list[str] = items
-    no_workers = False
+    reasons: list[str] = []
+    persons = False  # whether rows may be persons', so that columns named like questions are no objection
     for name, may in ways.items():
         try:
             way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else []
         except ColumnError as reason:
-            said += [] if headless else [reason.message]
-            no_workers = True
+            reasons.append(reason.message)
             continue
         if headless and name != "nltk":  # which take the first row for names
             way = ["if every column is a worker's, say --no-header alone"] if way and name == "wide" else []
+        persons = persons or (name == "forms" and bool(way))
         tried += way
+    said += [] if headless or persons else reasons
     asked = "worker" not in found and not options.worker_from_filename
     if asked and not (tried or headless) and (who := proposed_worker(table)) is not None:
         tried.append(who)
@@ -369,7 +371,7 @@ def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptio
         more = "" if error.missing == ("worker",) else " and name the other columns"
         tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
     concrete = bool(tried)
-    if asked and not (no_workers or headless or any("--worker-columns" in way for way in tried)):
+    if asked and not (reasons or headless or any("--worker-columns" in way for way in tried)):
         columns = (
             "if every row is an item, and some columns hold the labels of one worker each, name these: --worker-columns a,b"
         )
