@@ -752,3 +752,5 @@ def test_an_id_is_the_item_by_its_name_rather_than_a_remark(tmp_path):
     said = told(tmp_path, rows)
     assert "by its name the item may be 'answer_id'" in said
     assert "nearest" not in said
+    rounds = [{"annotator": "abc"[n % 3], "round_id": f"r{n // 6}", "spot": f"s{n // 3}", "M1": n % 3} for n in range(36)]
+    assert "by its name the item may be" not in told(tmp_path, rounds)

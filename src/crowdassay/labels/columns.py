@@ -376,6 +376,7 @@ def _not_found(
     few = len(rows) < ROWS_TO_JUDGE
     near = len(nearest) == 1 and (few or _could_be_meant(role, rows, nearest[0], chosen))  # of several alike none is meant
     ids = [name for name in _free(names, chosen) if is_id(name)] if role.name == "item" else []
+    ids = [name for name in ids if few or _could_be_meant(role, rows, name, chosen)]  # which that of a round is not
     near = near and (nearest[0] in ids or not ids)  # beside an id another name says little
     hint = f"; the nearest is {shown(nearest[0])}" if near else ""
     of_item = f"; by its name the item may be {shown(ids[0])}" if len(ids) == 1 and not near else ""
