@@ -110,14 +110,7 @@ def find_columns(
         if "label" in chosen and not given.get("label"):
             doubt_beside_rating(chosen["label"], _items(chosen), _free(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
-        rows = sample() if sample is not None else []
-        error = _not_found(names, wanted, chosen, given, rows)
-        said = []
-        if {"left", "right"} <= needed:
-            from crowdassay.labels.side_proposals import compared_said  # noqa: PLC0415 - seldom needed
-
-            said = compared_said(names, chosen, given, rows)
-        raise ColumnError(" ".join([error.message, *said]), missing=error.missing, found_nothing=error.found_nothing)
+        raise _not_found(names, wanted, chosen, given, [] if sample is None else sample())
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
         refuse_kind(chosen, _items(chosen), _free(names, chosen), sample())
     further = {part: chosen[part] for parts in several_parts(chosen).values() for part in parts[1:]}
@@ -346,7 +339,24 @@ def _not_found(
     given: Mapping[str, str | None],
     rows: Sequence[Mapping[str, Any]],
 ) -> ColumnError:
-    """Return the error for required columns that were not found."""
+    """Return the error for required columns that were not found; of comparisons with what may be the sides and the winner."""
+    error = _missing(names, wanted, chosen, given, rows)
+    if not {"left", "right"} <= {role.name for role in wanted if role.required}:
+        return error
+    from crowdassay.labels.side_proposals import compared_said  # noqa: PLC0415 - seldom needed
+
+    said = " ".join([error.message, *compared_said(names, chosen, given, rows)])
+    return ColumnError(said, missing=error.missing, found_nothing=error.found_nothing)
+
+
+def _missing(
+    names: Sequence[str],
+    wanted: Sequence[Role],
+    chosen: Mapping[str, str],
+    given: Mapping[str, str | None],
+    rows: Sequence[Mapping[str, Any]],
+) -> ColumnError:
+    """Return the error that names the required columns that were not found, what may be meant, and the options."""
     needed = [role for role in wanted if role.required]
     missing = [role for role in needed if role.name not in chosen]
     absent = tuple(role.name for role in missing)

@@ -94,7 +94,7 @@ def _rows(data: object, asked: ReadOptions) -> tuple[Import, str, str, str]:
     try:
         taken = frame_columns(data, (*ITEM_WORKER_LABEL, *BESIDE), asked.columns)
     except ColumnError:
-        from crowdassay.labels.formats.wide import looks_wide  # noqa: PLC0415 - seldom needed
+        from crowdassay.labels.formats.wide_frames import looks_wide  # noqa: PLC0415 - seldom needed
 
         if asked.format == "plain" or asked.worker_column or asked.label_column or not looks_wide(data):
             refuse_index(data)
@@ -121,7 +121,7 @@ def is_matrix(data: object) -> bool:
 
 def wide_cells(data: object, asked: ReadOptions) -> tuple[Wide, str] | None:
     """Take a matrix, or a frame that is said to be wide, and the kind of frame to hand results back in; None of other data."""
-    from crowdassay.labels.formats.wide import frame_cells, matrix_cells  # noqa: PLC0415 - seldom needed
+    from crowdassay.labels.formats.wide_frames import frame_cells, matrix_cells  # noqa: PLC0415 - seldom needed
 
     if is_matrix(data):
         return matrix_cells(data), ANY_FRAME

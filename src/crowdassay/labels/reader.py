@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -10,27 +9,25 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
-from crowdassay.labels.cells import ArrowColumn, blank, float_text
-from crowdassay.labels.columns import check_given, maybe_workers
-from crowdassay.labels.delimited import FIRST_ROWS, LISTED_LINES
+from crowdassay.labels.cells import ArrowColumn, float_text
+from crowdassay.labels.columns import check_given
+from crowdassay.labels.delimited import LISTED_LINES
 from crowdassay.labels.encode import text_cells
-from crowdassay.labels.formats.foreign import is_of_survey, refuse_other
+from crowdassay.labels.formats.foreign import refuse_other
 from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
-from crowdassay.labels.headless import cells_again, numbered
+from crowdassay.labels.headless import numbered
 from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
-from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES, Role
-from crowdassay.labels.sides import winners_said
+from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import item_ways, merging_part, parts_note, telling_columns, whole_table
-from crowdassay.labels.values import as_text, listed, mapping, shown_file
+from crowdassay.labels.telling import parts_note, whole_table
+from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
@@ -292,24 +289,9 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     try:
         source = open_source(file, roles, options.columns, options.question)
     except ColumnError as error:
-        rated = error.missing == ("label",) and not any(map(ROLES["worker"].is_named, file.header))  # as a model may be
-        unlabelled = ("label" in error.missing if file.kind == "records" else rated) and not options.columns["worker"]
-        if (unlabelled or not (error.missing or any(options.columns.values()))) and (way := _other_workers(file, unlabelled)):
-            # What one of the workers said is no label column, so that none is offered.
-            alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."
-            said = alone if unlabelled else error.message
-            raise ColumnError(said, ways=way) from None
-        if not error.missing or (any(options.columns.values()) and options.worker_from_filename):
-            raise
-        table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
-        from crowdassay.labels.proposals import proposed_columns  # noqa: PLC0415 - seldom needed
+        from crowdassay.labels.advice import advised  # noqa: PLC0415 - seldom needed
 
-        if given := {role: str(name) for role, name in options.columns.items() if name is not None}:
-            proposed = proposed_columns(table, error.missing, given)
-            raise (ColumnError(error.message, ways=proposed) if proposed else error) from None
-        bare = bool(table.column_names) and not table.num_rows
-        facts, ways = ([f"{file.shown} holds a header only."], []) if bare else _advice(error, file, table, options)
-        raise ColumnError(error.message, *facts, ways=ways) from None
+        raise advised(error, file, options) from None
     table, columns = source.read(), source.columns
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
@@ -320,115 +302,6 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
 
         notes += siblings_said(next(file.rows(), {}), label)
     return table, columns, notes
-
-
-def _advice(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> tuple[list[str], list[str]]:
-    """Return what to say of a table, and how else it may be read: only what was tried on it and gave what may be labels."""
-    found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
-    if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
-        return [
-            "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
-        ], []
-    from crowdassay.labels.formats.unnamed import lists_by_class, said_of_lists  # noqa: PLC0415 - seldom needed
-    from crowdassay.labels.proposals import proposed_columns, proposed_worker  # noqa: PLC0415 - seldom needed
-
-    survey = is_of_survey(file)  # whose id is a person's
-    ways = {
-        "wide": "worker" not in found and not survey and not lists_by_class(mapping(file.first)),
-        "nltk": not found,
-        "forms": "item" not in found or survey,
-    }
-    said = [
-        *winners_said(table.column_names),
-        *_empty_said(table),
-    ]
-    items = _item_ways(table) if error.missing == ("item",) else []
-    headless = error.found_nothing and bool(cells_again(file))
-    other = headless or options.worker_from_filename or items
-    if not other and (proposed := proposed_columns(table, error.missing, {})):
-        return said, proposed
-    small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
-    tried: list[str] = items
-    reasons: list[str] = []
-    persons = False  # whether rows may be persons', so that columns named like questions are no objection
-    for name, may in ways.items():
-        try:
-            way = EXPORT_FORMATS[name].load("proposal")(file) if may and small and file.kind != "parquet" else []
-        except ColumnError as reason:
-            reasons.append(reason.message)
-            continue
-        if headless and name != "nltk":  # which take the first row for names
-            way = ["if every column is a worker's, say --no-header alone"] if way and name == "wide" else []
-        persons = persons or (name == "forms" and bool(way))
-        tried += way
-    said += [] if headless or persons else reasons
-    asked = "worker" not in found and not options.worker_from_filename
-    if asked and not (tried or headless) and (who := proposed_worker(table)) is not None:
-        tried.append(who)
-    if asked and not (tried or headless) and (lists := said_of_lists(table.to_pylist())) is not None:
-        raise ColumnError(f"In {file.shown} {'; '.join(lists)}.")
-    if asked and _named_after_worker(file, labelled="label" in found):
-        more = "" if error.missing == ("worker",) else " and name the other columns"
-        tried.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
-    concrete = bool(tried)
-    if asked and not (reasons or headless or any("--worker-columns" in way for way in tried)):
-        columns = (
-            "if every row is an item, and some columns hold the labels of one worker each, name these: --worker-columns a,b"
-        )
-        tried.append(columns)
-    if error.found_nothing and file.dialect is not None and not headless:
-        tried.append("if the first row holds labels, not names, say --no-header")
-    return said, tried if concrete else [*tried, "if an annotation tool wrote it, name the tool with --from"]
-
-
-def _other_workers(file: Probe, numbered: bool) -> list[str]:
-    """Return the options for a table that names workers in its columns though labels may be anywhere; none for others.
-
-    That is where each of several judges has an object of the same answers, or where columns end in numbered workers or are
-    inside their objects. Only these are sought if ``numbered``.
-    """
-    nested = file.kind == "records" and any(isinstance(cell, dict) for cell in mapping(file.first).values())
-    if not nested and file.kind != "delimited":
-        return []
-    try:
-        ways: list[str] = EXPORT_FORMATS["wide"].load("proposal" if nested and not numbered else "proposal_numbered")(file)
-    except CrowdassayError:
-        return []
-    return ways if numbered or not nested or any("*." in way for way in ways) else []
-
-
-def _empty_said(table: pa.Table) -> list[str]:
-    """Return a sentence on columns that hold nothing, where they are called like labels, or could be nothing else."""
-    empty = [name for name in table.column_names if _is_empty(table[name])]
-    rest = [name for name in table.column_names if not any(ROLES[role].best([name]) for role in ("item", "worker"))]
-    meant = ROLES["label"].best(empty) or (empty if set(rest) <= set(empty) else [])
-    verb = "is" if len(meant) == 1 else "are"
-    return [f"In every row {listed(meant, EMPTY_LISTED)} {verb} empty, as if nobody had answered."] if meant else []
-
-
-def _is_empty(column: ArrowColumn) -> bool:
-    """Return whether no cell of a column holds anything; what cannot be written as text, such as an image's bytes, is there."""
-    try:
-        return not pc.any(pc.invert(blank(as_text(column)))).as_py()
-    except pa.ArrowException:
-        return column.null_count == len(column)
-
-
-def _item_ways(table: pa.Table) -> list[str]:
-    """Return the options that name the columns that tell items apart, where a worker and a label are known."""
-    names = table.column_names
-    worker, label = (next(iter(ROLES[role].best(names)), None) for role in ("worker", "label"))
-    worker = worker or next(iter(maybe_workers(names)), None)
-    telling = telling_columns(table, None, worker, label) if worker is not None and label is not None else []
-    parts = [merging_part(table, one, str(worker)) for one in telling]
-    return item_ways(table, [one if part is None else [*one, part] for one, part in zip(telling, parts, strict=True)])
-
-
-def _named_after_worker(file: Probe, *, labelled: bool) -> bool:
-    """Return whether a file is named like annotator1, or like maria where it has labels, or is one of several."""
-    stem = file_stem(file.path.name)
-    numbered = re.search(rf"(?<![a-z])(?:{NUMBERED_WORKER.pattern})$", stem, re.IGNORECASE)
-    return not file.alone or numbered is not None or (labelled and stem.isalpha())
 
 
 def joined(columns: Sequence[ArrowColumn]) -> pa.ChunkedArray:

@@ -18,15 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.labels.cells import ArrowColumn, join_cells, without
+from crowdassay.labels.cells import join_cells, without
 from crowdassay.labels.columns import check_given, split_names
-from crowdassay.labels.delimited import FIRST_ROWS, SAMPLE_BYTES
+from crowdassay.labels.delimited import SAMPLE_BYTES
 from crowdassay.labels.formats.not_workers import is_nothing, opposed
 from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
 from crowdassay.labels.formats.wide_columns import (
-    INDEX_NAMES,
-    MOST_HEADLESS_CLASSES,
     NUMBERED_ROWS,
     are_classes,
     choose_item,
@@ -38,11 +36,11 @@ from crowdassay.labels.formats.wide_columns import (
     worker_proposal,
 )
 from crowdassay.labels.jsontext import EXACT_DECODER, flat
-from crowdassay.labels.native import as_narwhal, kind_of_frame, mixed_column, sequence_column, series_column
+from crowdassay.labels.native import mixed_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES, SHORT_NUMBERED, is_worker_name
-from crowdassay.labels.values import counted, mapping, number_key, number_of, shown, text_of
+from crowdassay.labels.values import counted, mapping, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
 ABSTAIN = "-1"
@@ -360,81 +358,6 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
     return [names, *([as_name(row.get(name)) or "" for name in names] for row in named)]
 
 
-def matrix_cells(matrix: Any) -> Wide:
-    """Take a two-dimensional array: items by row and workers by column, both numbered from 0."""
-    workers = [str(number) for number in range(matrix.shape[1])]
-    items = pa.array(range(len(matrix)))
-    return Wide(items, workers, [_whole(sequence_column(matrix[:, n], "label")) for n in range(len(workers))], {})
-
-
-def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Wide, str] | None:
-    """Take a frame's columns for workers, those that were named or all that may be; None if `frame` is no frame.
-
-    An item is named by a column, else by pandas' index, else by its row. Returns the kind of frame as well.
-    """
-    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
-
-    given = as_narwhal(frame)
-    if given is None:
-        return None
-    narwhal, there = given
-    narwhal = narwhal.collect() if isinstance(narwhal, nw.LazyFrame) else narwhal
-    items, own = _items(narwhal, there, asked)
-    rest = [name for name in there if own is None or name not in split_names(own, list(there))]
-    columns = {name: _whole(series_column(narwhal.get_column(there[name]))) for name in rest}
-    rows = (column.slice(0, FIRST_ROWS).to_pylist() for column in columns.values())
-    first = [["" if value is None or value != value else text_of(value) for value in row] for row in rows]  # noqa: PLR0124 - NaN
-    chosen, left, _ = choose_workers(rest, first, asked, "the frame")
-    workers = [rest[n] for n in chosen]
-    labels = [columns[name] for name in workers]
-    axis = getattr(getattr(nw.to_native(narwhal), "columns", None), "name", None)
-    names = {"item": own or "item"} | ({} if axis is None else {"worker": str(axis)})
-    return Wide(items, workers, labels, names, tuple(not_workers([rest[n] for n in left]))), kind_of_frame(
-        str(narwhal.implementation)
-    )
-
-
-def looks_wide(frame: Any) -> bool:
-    """Return whether every column of a frame, but for one that names items, holds labels from the same few classes."""
-    try:
-        taken = frame_cells(frame, ReadOptions())
-    except (ColumnError, DataError):
-        return False
-    if taken is None or len(taken[0].workers) < 2:
-        return False
-    cells = taken[0]
-    values = [set(pc.drop_null(column).to_pylist()) - {np.nan} for column in cells.labels]
-    classes: set[Any] = set().union(*values)
-    alone = [n for n, some in enumerate(values) if some and not some & set().union(*values[:n], *values[n + 1 :])]
-    given = sum(len(column) - column.null_count for column in cells.labels)
-    gaps = any(column.null_count for column in cells.labels)
-    few = len(classes) <= min(MOST_HEADLESS_CLASSES, given / 2)
-    return few and not alone and (gaps or len(cells.workers) > FULL_COLUMNS or cells.names["item"] != "item")
-
-
-def _items(narwhal: Any, there: dict[str, Any], asked: ReadOptions) -> tuple[pa.Array, str | None]:
-    """Return the name of every row, and where it is from."""
-    import narwhals as nw  # noqa: PLC0415 - slow to load, and files do without
-
-    parts = [] if asked.item_column is None else split_names(asked.item_column, list(there))
-    for part in parts:
-        check_given("item", part, list(there))
-    if len(parts) > 1:
-        return join_cells([_whole(series_column(narwhal.get_column(there[part]))) for part in parts]), asked.item_column
-    index = nw.maybe_get_index(narwhal)
-    named = getattr(index, "name", None)
-    own = asked.item_column
-    if own is None and named is None and not asked.worker_columns:
-        own = next((name for name in list(there)[:1] if name.casefold() in INDEX_NAMES), None)
-        if own is not None and narwhal.get_column(there[own]).n_unique() < len(narwhal):
-            own = None  # a row is an item unless the column is asked for
-    if own is not None:
-        return _whole(series_column(narwhal.get_column(there[own]))), own
-    if index is None:
-        return pa.array(range(len(narwhal))), None
-    return _whole(sequence_column(list(index), "item")), None if named is None else str(named)
-
-
 def _alike(columns: list[pa.Array]) -> list[pa.Array]:
     """Return columns of one type: categories of the same order as they are, numbers as numbers, all else as text."""
     orders = [column.dictionary for column in columns if pa.types.is_dictionary(column.type)]
@@ -447,7 +370,3 @@ def _alike(columns: list[pa.Array]) -> list[pa.Array]:
     if len({column.type for column in given}) == 1:
         return [column.cast(given[0].type) for column in columns]
     return [mixed_column(column.to_pylist()) for column in columns]
-
-
-def _whole(column: ArrowColumn) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
