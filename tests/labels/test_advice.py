@@ -13,6 +13,7 @@ import pytest
 from crowdassay.errors import ColumnError, CrowdassayError
 from crowdassay.labels.files import read_files, read_labels
 from crowdassay.labels.frames import as_labels
+from crowdassay.labels.ingest import spool_files
 from crowdassay.read_options import ReadOptions
 from support.exports import csv_text, write
 
@@ -754,3 +755,72 @@ def test_an_id_is_the_item_by_its_name_rather_than_a_remark(tmp_path):
     assert "nearest" not in said
     rounds = [{"annotator": "abc"[n % 3], "round_id": f"r{n // 6}", "spot": f"s{n // 3}", "M1": n % 3} for n in range(36)]
     assert "by its name the item may be" not in told(tmp_path, rounds)
+
+
+def test_a_prediction_of_the_same_classes_beside_the_label_is_asked_about(tmp_path):
+    rows = [{"item": k, "worker": w, "label": (k * w) % 2, "prediction": (k + w) % 3 % 2} for k in range(12) for w in range(3)]
+    assert "'label' and 'prediction' hold the same classes and differ in" in told(tmp_path, rows)
+    path = tmp_path / "answers_2024.csv"
+    assert read_labels(path, label_column="prediction").n_labels == 36
+    pd.DataFrame([row | {"prediction": row["label"]} for row in rows]).to_csv(path, index=False)
+    assert read_labels(path).report.columns["label"] == "label"
+
+
+def test_rows_of_one_item_by_several_systems_are_asked_about(tmp_path):
+    rows = [{"example_id": n // 3, "system_id": "xyz"[n % 3], "annotator": f"a{n % 7}", "label": n % 4 % 2} for n in range(42)]
+    said = told(tmp_path, rows)
+    assert "Rows of one 'example_id' are of several 'system_id'. If the output of each was labelled" in said
+    path = tmp_path / "answers_2024.csv"
+    (tmp_path / "spool").mkdir()
+    with pytest.raises(ColumnError, match="Rows of one 'example_id' are of several 'system_id'"):
+        spool_files([path], tmp_path / "spool", ReadOptions(), memory=10**9, threads=1)
+    assert read_labels(path, item_column="example_id,system_id").n_items == 42
+    assert read_labels(path, item_column="example_id").n_items == 14
+    pd.DataFrame([row | {"system_id": f"s{row['annotator']}"} for row in rows]).to_csv(path, index=False)
+    assert read_labels(path).n_items == 14  # of each worker one, as a judge's model
+
+
+def test_who_hardly_comes_again_may_be_what_was_labelled(tmp_path):
+    rows = [{"vote_id": n, "country_id": f"c{n % 9}", "points": n % 5, "participant_id": f"p{n % 30}"} for n in range(36)]
+    assert "No item or label column found" in told(tmp_path, rows)
+
+
+def test_columns_named_after_workers_are_proposed_beside_a_user(tmp_path):
+    rows = [
+        {"example_id": n, "user": f"said {n}", "bot": "ab"[n % 2], **{f"Annotator{w}_rude": (n + w) % 2 for w in (1, 2, 3)},
+         **{f"Annotator{w}_sad": n * w % 3 for w in (1, 2, 3)}}
+        for n in range(20)
+    ]  # fmt: skip
+    said = told(tmp_path, rows)
+    assert "`worker_columns` 'Annotator*_rude'" in said
+    assert "`worker_columns` 'Annotator*_sad'" in said
+
+
+def test_an_item_beside_raters_without_a_header_is_proposed(tmp_path):
+    path = tmp_path / "rated.csv"
+    path.write_text("".join(f"{100 + n},{'good' if n % 2 else 'bad'},{'good' if n % 3 else 'bad'},\n" for n in range(20)))
+    with pytest.raises(ColumnError, match=r"`no_header=True` and name .* such as `item_column` '1' `worker_columns` '2,3'"):
+        read_labels(path)
+    labels = read_labels(path, no_header=True, item_column="1", worker_columns="2,3")
+    assert (labels.n_items, labels.n_workers, labels.n_labels) == (20, 2, 40)
+
+
+def test_rows_that_all_end_before_the_last_columns_are_read_and_noted(tmp_path):
+    path = tmp_path / "short.csv"
+    rows = [f"i{n // 2},w{n % 2},{'xy'[n % 3 % 2]},z" for n in range(12)]
+    path.write_text("\n".join(["item,worker,label,more,Approve,Reject", *rows]) + "\n")
+    labels = read_labels(path)
+    assert (labels.n_labels, labels.report.dropped) == (12, {})
+    assert "All rows end before the last column (12 rows); what they lack is empty." in labels.report.notes
+    path.write_text(path.read_text() + "i9,w9\n")
+    with pytest.raises(CrowdassayError, match="Line 14"):
+        read_labels(path)
+
+
+def test_numbers_that_are_no_moments_are_not_said_to_be_times(tmp_path):
+    path = tmp_path / "spent.csv"
+    rows = [f"i{n // 2},w{n % 2},{'xy'[n % 3 % 2]},{20.5 + n}" for n in range(12)]
+    path.write_text("\n".join(["item,worker,label,time", *rows]) + "\n")
+    report = read_labels(path).report
+    assert "time" not in report.columns
+    assert any("The numbers in 'time' are no moments and were left aside" in note for note in report.notes)

@@ -206,3 +206,14 @@ def test_the_import_leaves_duckdb_and_pandas_alone():
     code = "import sys, crowdassay.labels.frames, crowdassay.labels.truth, crowdassay.labels.write\n"
     code += "sys.exit(bool({'duckdb', 'pandas', 'polars'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_what_is_no_number_in_json_is_missing_and_the_word_is_not(tmp_path, lines):
+    rows = ['{"item": "a", "worker": "b", "label": "x"}', '{"item": "a", "worker": "c", "label": NaN}']
+    rows += ['{"item": NaN, "worker": "c", "label": "y"}', '{"item": "NaN", "worker": "c", "label": "y"}'] * 2
+    path = tmp_path / ("a.jsonl" if lines else "a.json")
+    path.write_text("\n".join(rows) if lines else f"[{', '.join(rows)}]")
+    labels = read_labels(path, allow_drops=True)
+    assert (labels.items.to_pylist(), labels.class_names) == (["a", "NaN"], ("x", "y"))
+    assert labels.report.dropped == {"missing item": 2, "missing label": 1}

@@ -56,10 +56,12 @@ def print_report(labels: Labels | Facts, *, notes: bool = True) -> None:
     """Print what was read, and what was left out and why; of labels, or of the facts of labels held elsewhere."""
     console, report = terminal(), labels.report
     columns = ", ".join(f"{role} = {short(name)}" for role, name in report.columns.items())
+    names = labels.class_names[:12]
+    named = ", ".join(f"'{short(name)}'" if "," in name else short(name) for name in map(str, names))
     console.print(
         f"Read {counted(labels.n_labels, 'label')} of {counted(labels.n_items, 'item')} by "
         f"{counted(labels.n_workers, 'worker')} from {report.source} "
-        f"({columns}); classes {', '.join(map(short, labels.class_names[:12]))}{', ...' if labels.n_classes > 12 else ''}."
+        f"({columns}); classes {named}{', ...' if labels.n_classes > 12 else ''}."
     )
     if report.format != "plain":
         question = "" if report.question is None else f", question {short(report.question)}"

@@ -33,8 +33,7 @@ NO_WORKER_ID = "It looks like results of Mechanical Turk without WorkerId, which
 def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnError:
     """Return the error that columns of a plain table were not found, with what else there is to say, and ways to read it."""
     named = {role: str(name) for role, name in options.columns.items() if name is not None}
-    rated = error.missing == ("label",) and not any(map(ROLES["worker"].is_named, file.header))  # as a model may be
-    unlabelled = ("label" in error.missing if file.kind == "records" else rated) and "worker" not in named
+    unlabelled = ("label" in error.missing if file.kind == "records" else error.missing == ("label",)) and "worker" not in named
     if (unlabelled or not (error.missing or named)) and (ways := _other_workers(file, unlabelled)):
         # What one of the workers said is no label column, so that none is offered.
         alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."

@@ -26,6 +26,8 @@ def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
 
     >>> choices_of(["a,b", "b", "['a']"])
     {'a,b': ['a', 'b'], 'b': ['b'], "['a']": ['a']}
+    >>> choices_of(["1,0,0", "0,1,0", "0"])
+    {'1,0,0': ['1,0,0'], '0,1,0': ['0,1,0'], '0': ['0']}
     >>> choices_of(["[A] [B]", "[A]", "yes, but late", "no"])
     {'[A] [B]': ['A', 'B'], '[A]': ['A'], 'yes, but late': ['yes, but late'], 'no': ['no']}
     """
@@ -33,6 +35,8 @@ def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
     plain = [text for text, choices in apart.items() if choices is None]
     for separator in SEPARATORS_OF_CHOICES:
         found = {text: parts for text in plain if (parts := _parts(text, separator)) is not None}
+        if any(len(set(parts)) < len(parts) for parts in found.values()):
+            continue  # codes such as 1,0,0,1: nobody names a choice twice
         used = Counter(part for text in plain for part in set(found.get(text, [text.strip()])))
         if any(used[part] > 1 for parts in found.values() for part in parts):
             apart.update(found)
@@ -92,6 +96,8 @@ def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:
         found = {text: parts for text in marked if (parts := _parts(text, separator)) is not None}
         if separator == JOINED:  # what --options set has made is no doubt meant so
             found = {} if all(parts == sorted(parts) for parts in found.values()) else found
+        if any(len(set(parts)) < len(parts) for parts in found.values()):
+            continue
         if separator == "," and all(len(parts) == 2 and are_numbers(parts) for parts in found.values()):
             continue  # decimal commas
         orders = Counter(frozenset(parts) for parts in found.values())

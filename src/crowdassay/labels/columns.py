@@ -24,7 +24,14 @@ from crowdassay.labels.contents import (
     is_kind,
     key_of,
 )
-from crowdassay.labels.doubts import Sample, doubt_beside_rating, doubt_label, refuse_kind, refuse_rated
+from crowdassay.labels.doubts import (
+    Sample,
+    doubt_beside_prediction,
+    doubt_beside_rating,
+    doubt_label,
+    refuse_kind,
+    refuse_rated,
+)
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
     MAYBE_WORKERS,
@@ -109,6 +116,7 @@ def find_columns(
             doubt_label(chosen, _items(chosen), _free(names, chosen), sample)
         if "label" in chosen and not given.get("label"):
             doubt_beside_rating(chosen["label"], _items(chosen), _free(names, chosen), sample)
+            doubt_beside_prediction(chosen["label"], _free(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
         raise _not_found(names, wanted, chosen, given, [] if sample is None else sample())
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
@@ -422,8 +430,13 @@ def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
 
 
 def _is_of_numbered(name: str) -> bool:
-    """Return whether a column is named after one of several workers besides what was asked, as ``tag_ann1`` is."""
-    return any(NUMBERED_WORKER.fullmatch(part) for part in re.split(r"[\s_\-.]+", name)[1:])
+    """Return whether a column is named after one of several workers besides what was asked, as ``tag_ann1`` is.
+
+    >>> _is_of_numbered("tag_ann1"), _is_of_numbered("Annotator2_rude"), _is_of_numbered("annotator1")
+    (True, True, False)
+    """
+    parts = re.split(r"[\s_\-.]+", name)
+    return len(parts) > 1 and any(map(NUMBERED_WORKER.fullmatch, parts))
 
 
 def _may_be_rating(name: str, rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, str]) -> bool:

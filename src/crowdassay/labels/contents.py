@@ -64,8 +64,9 @@ def names_things(name: str) -> bool:
     >>> [names_things(name) for name in ("doc", "meme_id", "qid", "index", "", "document_tone")]
     [True, True, True, True, True, False]
     """
-    plain = plain_name(name)  # without one, a column numbers rows
-    return is_id(name) or not plain or plain in WORDS_FOR_ITEMS or (len(plain) == len("qid") and plain.endswith("id"))
+    plain = plain_name(name)
+    numbers_rows = not plain or plain.startswith("unnamed:")  # as pandas calls a column without a name
+    return numbers_rows or is_id(name) or plain in WORDS_FOR_ITEMS or (len(plain) == len("qid") and plain.endswith("id"))
 
 
 def is_position(name: str) -> bool:
@@ -174,6 +175,8 @@ def could_be_items(rows: Sequence[Mapping[str, Any]], worker: str, names: Sequen
     ['meme_id']
     """
     shared = []
+    if once and 2 * len({id_of(row.get(worker)) for row in rows}) > len(rows):
+        return []  # hardly anybody comes again, so that these may be what was labelled
     for name in names:
         pairs = {(id_of(row.get(name)), id_of(row.get(worker))) for row in rows}
         named = plain_name(name).endswith("id") if once else is_id(name)

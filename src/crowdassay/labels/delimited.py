@@ -110,6 +110,22 @@ class Dialect:
         return rows
 
 
+def common_width(raw: bytes, dialect: Dialect) -> int | None:
+    r"""Return how many cells every row from a file's beginning has, if fewer than the header; None where rows differ.
+
+    >>> short = sniff(b"a,b,c\n1,2\n3,4\n5,6\n", Path("x.csv"))
+    >>> common_width(b"a,b,c\n1,2\n3,4\n5,6\n", short), common_width(b"a,b,c\n1,2\n3,4,5\n5,6\n", short)
+    (2, None)
+    """
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
+    try:
+        rows = [row for row in islice(dialect.reader(io.StringIO(text, newline="")), FIRST_ROWS) if any(row)]
+    except csv.Error:
+        return None
+    widths = {len(row) for row in rows[1:-1] or rows[1:]}  # the last may be cut
+    return widths.pop() if len(widths) == 1 and min(widths) < len(dialect.header) else None
+
+
 def sniff(raw: bytes, path: Path) -> Dialect:
     """Choose the separator under which the first records, bytes from a file's beginning, agree best with the header."""
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)  # the last character may be cut

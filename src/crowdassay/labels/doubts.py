@@ -17,14 +17,16 @@ from crowdassay.labels.contents import (
     is_called_label,
     is_kind,
     key_of,
+    words_of,
 )
 from crowdassay.labels.roles import RATINGS, ROLES, plain_name
-from crowdassay.labels.values import listed, number_of, shown, shown_file
+from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
 WORDS_OF_TEXTS = 4  # that a text has on average at least, so that few of them are enough to be no labels
 HIGHEST_RATING = 10
+PREDICTED = frozenset({"prediction", "predictions", "predicted", "pred", "guess", "guessed"})
 MAYBE_RATED = frozenset({"model", "llm", "agent"})  # that label, or whose work is rated
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 
@@ -79,6 +81,29 @@ def _refuse_texts(label: str, others: Sequence[str]) -> None:
             f"The column {shown(label)} is called like a label, but it is another text in nearly every row; {listed(others)} "
             f"could be the label: choose one with --label-column, or {shown(label)} if it is."
         )
+
+
+def doubt_beside_prediction(label: str, free: Sequence[str], sample: Sample) -> None:
+    """Raise `ColumnError` where a prediction holds the same classes and says something else: either may be the workers'.
+
+    >>> rows = [{"label": "ab"[n % 2], "prediction": "ab"[n % 3 % 2]} for n in range(12)]
+    >>> try:
+    ...     doubt_beside_prediction("label", ["prediction"], lambda: rows)
+    ... except ColumnError as error:
+    ...     print(error.message.partition(";")[0])
+    'label' and 'prediction' hold the same classes and differ in 6 of 12 rows
+    """
+    for name in (name for name in free if not PREDICTED.isdisjoint(words_of(name))):
+        both = [(cell_text(row.get(label)), cell_text(row.get(name))) for row in sample()]
+        given = [pair for pair in both if None not in pair]
+        classes, other = ({pair[side] for pair in given} for side in (0, 1))
+        apart = sum(one != two for one, two in given)
+        if len(given) >= ROWS_TO_DOUBT and 1 < len(other) <= MOST_GUESSED_CLASSES and other <= classes and apart:
+            rows = counted(len(given), "row")
+            raise ColumnError(
+                f"{shown(label)} and {shown(name)} hold the same classes and differ in {apart:,} of {rows}; say which the "
+                f"workers gave: --label-column {shown_file(label)} or --label-column {shown_file(name)}."
+            )
 
 
 def rating_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:

@@ -75,6 +75,9 @@ def read_labels(path: str | Path | Sequence[str | Path], **options: Any) -> Labe
     return labels
 
 
+CLOCKS_BESIDE = frozenset({"time", "duration"})  # roles of columns that may be left aside
+
+
 def read_files(given: Sequence[str | Path], options: ReadOptions) -> Labels:
     """Read files, folders and patterns as the options say."""
     check(options)
@@ -145,7 +148,7 @@ def assemble(
         extras=beside,
         text=rows.text,
         source=source,
-        columns=rows.columns,
+        columns={role: name for role, name in rows.columns.items() if role not in CLOCKS_BESIDE or role in beside},
         frame=frame,
     )
     _refuse_nul(labels, rows, paths)

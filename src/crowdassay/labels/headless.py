@@ -112,17 +112,36 @@ def refuse_figures(probe: Probe) -> None:
         )
 
 
+def _item_and_raters(table: pa.Table) -> str | None:
+    """Return the options for one column that is different in every row, beside several of the same few words; else None.
+
+    >>> _item_and_raters(pa.table({"1": [str(n) for n in range(6)], "2": list("abcabc"), "3": list("abcacb")}))
+    "--item-column '1' --worker-columns '2,3'"
+    """
+    given = {name: table[name].to_pylist() for name in table.column_names}
+    held = {name: [cell for cell in cells if cell is not None and str(cell).strip()] for name, cells in given.items()}
+    ids = [name for name, cells in held.items() if len(set(cells)) == table.num_rows]
+    few = [name for name, cells in held.items() if name not in ids and 1 < len(set(cells)) <= len(cells) / 2]
+    alike = [name for name in few if all(set(held[name]) & set(held[other]) for other in few)]
+    if len(ids) != 1 or len(alike) < LEAST_AGAIN or len(alike) < len(few):
+        return None
+    return f"--item-column '{ids[0]}' --worker-columns '{','.join(alike)}'"
+
+
 def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
     """Return what to say of a first row whose cells come ``again``, for whoever needs columns of some roles."""
     from crowdassay.labels.proposals import proposed_places  # noqa: PLC0415 - seldom needed
     from crowdassay.labels.telling import whole_table  # noqa: PLC0415 - it stands on this
 
     asked = [role for role in ITEM_WORKER_LABEL if role in roles]
-    places = proposed_places(whole_table([numbered(probe)])) if len(asked) == len(ITEM_WORKER_LABEL) else None
+    table = whole_table([numbered(probe)])
+    places = proposed_places(table) if len(asked) == len(ITEM_WORKER_LABEL) else None
     ways = " ".join(f"{ROLES[role].option} '{'N' if places is None else places[role]}'" for role in asked)
+    raters = None if places else _item_and_raters(table)
+    ways = raters or ways
     cells = sorted(dict.fromkeys(again), key=lambda cell: number_of(cell) is not None)[:CELLS_SHOWN]  # words say more
     recur = f"{joined([shown(cell) for cell in cells])} {'come' if len(cells) > 1 else 'comes'} again below"
     return (
         f"The first row of {probe.shown} looks like labels, not like names of columns: {recur}. If there is no header, say "
-        f"--no-header and name columns by their number, from 1, {'such as' if places else 'as in'} {ways}."
+        f"--no-header and name columns by their number, from 1, {'such as' if places or raters else 'as in'} {ways}."
     )

@@ -53,7 +53,7 @@ from crowdassay.labels.report import (
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
-from crowdassay.labels.telling import check_repeats, parts_note, whole_table
+from crowdassay.labels.telling import check_repeats, parts_note, refuse_merged_systems, whole_table
 from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size
@@ -149,6 +149,8 @@ def _spool_rows(
     notes += [*repeated.notes(lambda block, item, worker: (workers[worker], spool.ids(block)[item])), *gold_report.notes]
     table = partial(whole_table, [one.probe for one in sources], question=options.question)
     named = options.item_column is not None
+    if not named:
+        refuse_merged_systems([one.probe for one in sources], sources[0].columns)
     said = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
     notes[:0] = [*parts_note([one.probe for one in sources], sources[0].columns), *said]
     if repeated.left_out:

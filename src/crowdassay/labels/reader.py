@@ -26,7 +26,7 @@ from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, f
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import parts_note, whole_table
+from crowdassay.labels.telling import parts_note, refuse_merged_systems, whole_table
 from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
@@ -271,6 +271,8 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     some = {role for table in tables for role in table.column_names} - set(shared)
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
+    if options.item_column is None:
+        refuse_merged_systems(probes, columns)
     notes += parts_note(probes, columns)
     once = tuple(dict.fromkeys(notes))  # what several files share
     return Import(columns={role: columns[role] for role in columns if role in shared}, notes=once, **shared_columns)

@@ -128,7 +128,7 @@ WORDS_FOR_ITEMS = frozenset(
 )
 
 # Zooniverse's subjects are judged, those of an experiment judge: what else there is decides.
-SUBJECTS = ("subjectid", "subject")
+SUBJECTS = ("subjectid", "subject", "subjectids")
 MAYBE_WORKERS = (*SUBJECTS, "ann")  # an annotator, or somebody called Ann
 
 POSITIONS = frozenset({"slot", "position", "order", "rank", "place"})

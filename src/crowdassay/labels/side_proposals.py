@@ -42,7 +42,7 @@ SCORE_WORDS = frozenset(
     {"score", "scores", "goals", "points", "pts", "runs", "sets", "votes", "rating", "ratings", "grade", "reward", "result"}
 )
 WORDS_OF_A_TEXT = 6  # from which on what was compared is a text, and no name
-BETWEEN_NAMES = (",", ";", "|", " vs. ", " vs ", "_vs_", " / ")  # what stands between two names in one cell
+BETWEEN_NAMES = (",", ";", "|", " vs. ", " vs ", "_vs_", " / ", "_")  # what stands between two names in one cell
 MOST_OTHERS = 3  # other columns that a proposal names
 
 
@@ -67,10 +67,10 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     sides = [known[side] for side in ("left", "right") if side in known]
     free = [name for name in names if name not in known.values()]
     pairs = [] if sides else _may_be_sides(free, rows)
+    if not sides and (both := _both_in_one(free, rows)):
+        return both
     if not sides and not pairs:
-        return _both_in_one(free, rows) or [
-            "If no column names the two that were compared, add left and right with their names to every row."
-        ]
+        return ["If no column names the two that were compared, add left and right with their names to every row."]
     if len(sides) == 1:
         return []
     pair = [*sides] if sides else [*pairs[0]]
@@ -119,7 +119,7 @@ def _both_in_one(names: Sequence[str], rows: Rows) -> list[str]:
         if both is None or 2 * len(held) <= len(rows):
             continue
         halves = [{**row, 0: one, 1: two} for row, (one, two) in zip(held, both, strict=True)]
-        named = [other for other in names if not are_numbers(texts_of(rows, other)) and _names_winners(halves, other)]
+        named = [other for other in names if _names_winners(halves, other)]
         if named:
             who, option = f" and {shown(named[0])} says who won", f" --winner-column {shown_file(named[0])}"
             who, option = (

@@ -23,7 +23,17 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import DUCKDB_BLANK, ArrowColumn, blank_as_null, join_cells, join_sql, not_one_value
 from crowdassay.labels.columns import check_given, find_columns, join_parts, several_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
-from crowdassay.labels.delimited import BATCH, BLANK, FIRST_ROWS, SAMPLE_BYTES, Dialect, Lenient, first_rows, read_slowly
+from crowdassay.labels.delimited import (
+    BATCH,
+    BLANK,
+    FIRST_ROWS,
+    SAMPLE_BYTES,
+    Dialect,
+    Lenient,
+    common_width,
+    first_rows,
+    read_slowly,
+)
 from crowdassay.labels.doubts import Sample
 from crowdassay.labels.headless import cells_again, numbered, refuse_figures, refuse_first_row, said_of
 from crowdassay.labels.jsontext import check_whole, explain, flat
@@ -35,6 +45,7 @@ from crowdassay.read_options import AS_IT_IS, Opening
 
 MOST_INNER = 200  # names of values inside objects that may be columns
 STUDIED = frozenset({"left", "winner", "score"})  # roles of comparisons and ratings
+NO_NUMBERS = "('NaN', 'Infinity', '-Infinity')"  # which Python writes into JSON for what is missing, as no text
 ASKED = "only"  # the role of the column whose one value is read
 TOLD_BY_LISTS = ("item", "question", "group", "facet")  # roles, or how they begin, whose lists are ids in parts
 QUOTED_AND_BLANK = re.compile(rb'[ \t]"|"[ \t]')  # DuckDB takes such blanks for no part of a cell
@@ -78,6 +89,9 @@ class Source:
         dialect, notes = self.probe.dialect, [*self.probe.notes, *([] if self.selection is None else [self.selection])]
         if dialect is not None and not dialect.quoted:
             notes.append(f"{self.probe.shown} holds quotes that enclose no cells; they were taken as they stand.")
+        if self.lenient is not None and self.lenient.names and self.lenient.short:
+            short = counted(self.lenient.short, "row")
+            notes.append(f"All rows end before the last column ({short}); what they lack is empty.")
         if self.lenient is not None and self.lenient.names and self.lenient.windows:
             notes.append(f"Some texts are not UTF-8 and were read as Windows-1252: {counted(self.lenient.windows, 'cell')}.")
         return notes
@@ -108,7 +122,8 @@ def open_source(
     if (dialect := probe.dialect) is not None:
         columns = _find_in_table(probe, dialect, roles, given)
         names = frozenset(columns) - {"text", "maybe worker"}  # a text is only shown, and who may have compared only noted
-        source = _delimited(probe, dialect, columns, Lenient(len(probe.header) - 1, names))
+        width = common_width(probe.start or probe.data or b"", dialect) or len(probe.header)
+        source = _delimited(probe, dialect, columns, Lenient(width - 1, names))
     else:
         source = _parquet(probe, roles, given) if probe.kind == "parquet" else _json(probe, roles, given)
     several = several_parts(source.columns)
@@ -281,7 +296,11 @@ def _json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str | Non
     nested = " OR ".join(f"json_type({part}) IN ('ARRAY', 'OBJECT')" for part in parts.values())
     if ask(f"SELECT 1 FROM {objects} WHERE {nested} LIMIT 1", probe.path, lambda relation: relation.fetchall()):  # noqa: S608
         return _slow_json(probe, roles, given)
-    chosen = ", ".join(f"json ->> {text(_pointer(name))} AS {quoted(role)}" for role, name in columns.items())
+    chosen = ", ".join(
+        f"CASE WHEN json_type({parts[role]}) = 'DOUBLE' AND (json ->> {text(_pointer(name))}) IN {NO_NUMBERS} THEN NULL "
+        f"ELSE json ->> {text(_pointer(name))} END AS {quoted(role)}"
+        for role, name in columns.items()
+    )
 
     def broken() -> Iterator[pa.RecordBatch]:
         explain(probe.path, by_line)

@@ -19,6 +19,7 @@ from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import parquet_file
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
+from crowdassay.labels.sides import alike
 from crowdassay.labels.source import holds, open_columns, split_question
 from crowdassay.labels.values import counted, number_of, shown, shown_file, text_of
 from crowdassay.read_options import join_names
@@ -39,6 +40,7 @@ QUESTION_NAMES = frozenset({
     "subscale", "quality",
 })  # fmt: skip
 OTHERS_FOR_EACH_QUESTION = 3
+SYSTEM_WORDS = frozenset({"system", "model", "generator", "llm", "variant"})  # of whose outputs several answer one question
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
 REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
@@ -47,6 +49,7 @@ PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus", 
 # What with "id" tells labels or rows, whose item another column names.
 OF_ROWS = (
     *ROLES["label"].words,
+    "classification",
     "row",
     "line",
     "assignment",
@@ -211,6 +214,52 @@ def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]
         f"Rows of one {shown(named[0])} are of several {shown(part)}; if each numbers items of its own, say --item-column "
         f"{shown_file(join_names([named[0], part]))}."
     ]
+
+
+def refuse_merged_systems(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
+    """Raise `ColumnError` where rows of one guessed item are of several systems that workers met, whose outputs may be items.
+
+    Where many labels repeat a worker and an item, `check_repeats` stops with all columns that may tell items.
+    """
+    named = [columns.get(role, "") for role in ("item", "worker")]
+    shared = set.intersection(*(file.keys for file in probes))
+    sides = {side for pair in alike(sorted(shared)) for side in pair}  # of comparisons
+    systems = [name for name in sorted(shared - sides - {*columns.values()}) if not SYSTEM_WORDS.isdisjoint(words_of(name))]
+    if not systems or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
+        return
+    try:
+        tables = [open_columns(file, [*named, *systems], named).read() for file in probes]
+    except CrowdassayError:
+        return
+    table = pa.concat_tables(tables, promote_options="permissive")
+    for name in systems:
+        if _is_merged(table, named[0], named[1], name):
+            item, both = shown_file(named[0]), shown_file(join_names([named[0], name]))
+            raise ColumnError(
+                f"Rows of one {shown(named[0])} are of several {shown(name)}.",
+                ways=[f"if the output of each was labelled, say --item-column {both}", f"otherwise say --item-column {item}"],
+            )
+
+
+def _is_merged(table: pa.Table, item: str, worker: str, system: str) -> bool:
+    """Return whether several values of a column come with one item, and with one worker.
+
+    >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abcd"[n % 4]} for n in range(20)]
+    >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
+    False
+    >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abc"[n % 3]} for n in range(20)]
+    >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
+    True
+    """
+    of_item, who, part = (_codes(table[name]) for name in (item, worker, system))
+    if of_item is None or who is None or part is None or not part.max():
+        return False
+    if REPEATS_ASKED * (len(who) - _n_pairs(of_item, who)) >= len(who):
+        return False
+    several = [_n_pairs(codes, part) for codes in (of_item, who)]
+    n_items, n_workers = int(of_item.max()) + 1, int(who.max()) + 1
+    again = len(who) > n_workers  # else nobody can have met several
+    return REPEATS_ASKED * (several[0] - n_items) >= n_items and (not again or several[1] > n_workers)
 
 
 def merging_part(table: pa.Table, items: Sequence[str], worker: str) -> str | None:

@@ -64,8 +64,9 @@ def test_columns_that_agree_no_more_than_by_chance_are_not_proposed_as_workers(t
     coded = pd.DataFrame(
         {"case": [f"c{n}" for n in range(40)], **{name: [draw.choice("01") for _ in range(40)] for name in names}}
     )
-    with pytest.raises(ColumnError, match=r"'runs', 'phd', .* agree no more than chance would have them"):
+    with pytest.raises(ColumnError, match="looks like an item, worker or label column") as stop:
         read_labels(written(tmp_path, coded))
+    assert "are workers" not in str(stop.value)
     assert read_labels(written(tmp_path, coded), format="wide").n_workers == 5
     few = written(tmp_path, coded.head(12))  # too few to tell
     with pytest.raises(ColumnError, match=r"If 'runs', .* are workers who answer one question"):
@@ -355,3 +356,24 @@ def test_columns_of_the_same_labels_that_were_not_named_are_noted(tmp_path):
     labels = read_labels(written(tmp_path, frame), worker_columns="A*")
     said = "The same labels stand in 'Doccano', 'majority'; a column of a worker must be named with --worker-columns as well."
     assert said in labels.report.notes
+
+
+def test_letters_and_numbers_may_be_workers_and_questions_either_way(tmp_path):
+    frame = table(unit="u", **votes(*(f"{who}{n}" for who in "CD" for n in (1, 2, 3)), values=("0", "1")))
+    with pytest.raises(ColumnError) as stop:
+        read_labels(written(tmp_path, frame))
+    for way in ("'C1,D1'", "'C2,D2'", "'C*'", "'D*'"):
+        assert f"`worker_columns` {way}" in str(stop.value)
+
+
+def test_a_name_that_stands_twice_in_the_header_is_no_worker(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("item,ann_x,bob_x,bob_x\n1,a,b,a\n2,b,b,a\n3,a,a,b\n")
+    with pytest.raises(ColumnError, match="There are several columns named 'bob_x'; rename all but one"):
+        read_labels(path, worker_columns="*_x")
+
+
+def test_codes_with_commas_are_no_choices(tmp_path):
+    frame = table(unit="u", **votes("Vector C", "Vector D", values=("1,0,0", "0,1,0", "0,0,1", "0,0,0")))
+    labels = read_labels(written(tmp_path, frame), worker_columns="Vector C,Vector D")
+    assert labels.class_names == ("0,0,0", "0,0,1", "0,1,0", "1,0,0")

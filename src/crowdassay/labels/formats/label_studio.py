@@ -95,11 +95,15 @@ def choices(value: Any) -> list[Any]:
 
     >>> choices({"choices": ["a", "b"]}), choices({"taxonomy": [["animal", "cat"]]}), choices("a")
     (['a', 'b'], ['animal / cat'], ['a'])
+    >>> choices([{"start": 3, "end": 9, "text": "a word", "labels": ["NOUN"]}])
+    []
     """
     if isinstance(value, list):
         return [choice for part in value for choice in choices(part)]
     if not isinstance(value, dict):
         return as_list(value)
+    if REGION_KEYS & value.keys():
+        return []
     for kind in (*CHOICE_KINDS, "text"):
         if kind in value:
             paths = kind == "taxonomy"

@@ -175,14 +175,14 @@ def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
     return float(np.var(np.sum(table, axis=1)) / apart) if apart else None
 
 
-def strangers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> str | None:
-    """Return a sentence where columns agree no more than chance would have them, by their values or by their order; else None.
+def are_strangers(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> bool:
+    """Return whether columns agree no more than chance would have them, by their values or by their order.
 
-    Where there are too few rows to show even slight agreement, nothing is said.
+    They may where there are too few rows to show even slight agreement.
 
     >>> table = list(zip(*["xxy", "yyx", "xxx", "yyy"] * 60))
-    >>> strangers(["ann", "bob", "hue"], table, [0, 1]), strangers(["ann", "bob", "hue"], table, [0, 2])[:38]
-    (None, "'ann', 'hue' agree no more than chance")
+    >>> are_strangers(table, [0, 1]), are_strangers(table, [0, 2])
+    (False, True)
     """
     rows = rows_of(columns, chosen)
     places = {cell: n for n, cell in enumerate(sorted({cell for row in rows for cell in row if cell is not None}))}
@@ -204,9 +204,6 @@ def strangers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Se
                 order += float(np.corrcoef(numbers[first], numbers[second])[0, 1]) * np.sqrt(len(first) - 1)
                 n_ordered += 1
     if not spread or slight <= WOULD_SHOW * np.sqrt(spread):
-        return None
+        return False
     above = [gain / np.sqrt(spread), *([order / np.sqrt(n_ordered)] if n_ordered else [])]
-    if max(above) > BY_CHANCE:
-        return None
-    said = listed([names[n] for n in chosen])
-    return f"{said} agree no more than chance would have them, so that they hardly answer one question"
+    return bool(max(above) <= BY_CHANCE)

@@ -20,7 +20,7 @@ SIDE_PARTS = ({"a", "b"}, {"left", "right"}, {"winner", "loser"})
 COMPUTED_WORDS = frozenset(
     {"mean", "avg", "average", "std", "stdev", "stddev", "sd", "var", "median", "sum", "total", "count", "final"}
 )
-FIRST, LAST, ALL_BUT_LAST, NUMBER = PARTS = ("first word", "last word", "all but the last word", "number at the end")
+NUMBER, FIRST, LAST, ALL_BUT_LAST = PARTS = ("number at the end", "first word", "last word", "all but the last word")
 LEAST_FAMILY = 3  # columns of like names beside which another is hardly a worker's
 TIMES = frozenset({"pre", "post", "before", "after", "old", "new", "start", "end", "min", "max"})
 
@@ -63,7 +63,20 @@ def questions_of_workers(
     sure = [sets for sets in found if _are_initials(next(iter(sets.values())))]
     people = [sets for sets in found if not any(map(is_question, next(iter(sets.values()))))]
     best = sure[:1] if len(sure) == 1 else people if len(people) == 1 and len(found) > 1 else []
-    return [sorted(by_part.values()) for by_part in (best[0].values() if best else ()) if is_answered(sorted(by_part.values()))]
+    if not best:
+        return []
+    every = [*(_turned(best[0]) if _are_initials(best[0]) else ()), *best[0].values()]
+    return [places for by_part in every if is_answered(places := sorted(by_part.values()))]
+
+
+def _turned(sets: Mapping[str, Mapping[str, int]]) -> list[dict[str, int]]:
+    """Return the columns by what was their part, where their stems may be workers as well: C1 and D1, C2 and D2.
+
+    >>> _turned({"C": {"1": 0, "2": 1}, "D": {"1": 2, "2": 3}})
+    [{'C': 0, 'D': 2}, {'C': 1, 'D': 3}]
+    """
+    parts = next(iter(sets.values()))
+    return [{stem: by_part[part] for stem, by_part in sets.items()} for part in parts]
 
 
 def numbered_parts(names: Sequence[str], places: Sequence[int]) -> dict[str, dict[str, int]]:

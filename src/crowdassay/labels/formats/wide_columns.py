@@ -20,12 +20,12 @@ from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, is_id, is_known,
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.formats.not_workers import (
     are_questions,
+    are_strangers,
     counted_votes,
     is_asking,
     is_nothing,
     no_workers,
     rows_of,
-    strangers,
 )
 from crowdassay.labels.formats.stems import (
     LEAST_FAMILY,
@@ -80,11 +80,10 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> l
     if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
         return []
     sets = doubt or [workers]
-    named = [all(is_worker_name(names[n]) for n in some) for some in sets]
-    why = [
-        no_workers(names, columns, some) or (None if told else strangers(names, columns, some))
-        for some, told in zip(sets, named, strict=True)
-    ]
+    sets = [some for some in sets if all(is_worker_name(names[n]) for n in some) or not are_strangers(columns, some)]
+    if not sets:
+        return []
+    why = [no_workers(names, columns, some) for some in sets]
     may = [some for some, reason in zip(sets, why, strict=True) if reason is None]
     reason = why[0] if not may else counted_votes(names, columns, workers) if doubt and workers else None
     if reason is not None:
@@ -198,6 +197,8 @@ def choose_workers(
     """
     if asked.worker_columns:
         named = matching_columns(names, asked.worker_columns)
+        for name in named:
+            check_given("worker", name, names)
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
     workers, doubt, free, cells = _workers(names, columns, item)
     if doubt:
@@ -282,7 +283,7 @@ def same_answers(names: Sequence[str], columns: Sequence[Sequence[str]], workers
     held = {n: {cell for cell in cells if not is_nothing(cell)} for n, cells in enumerate(columns) if n not in workers}
     same = [names[n] for n, cells in held.items() if len(cells) > 1 and cells <= said]
     must = "a column of a worker must be named with --worker-columns as well"
-    return [f"The same labels stand in {listed(same)}; {must}."] if same else []
+    return [f"The same labels stand in {listed(same)}; {must}."] if 0 < len(same) <= len(workers) else []  # else questions
 
 
 def _names_items(name: str, place: int) -> bool:
