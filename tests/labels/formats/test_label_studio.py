@@ -199,3 +199,24 @@ def test_old_exports_name_the_worker_otherwise(tmp_path):
         del one["completed_by"]
     path = write(tmp_path / "old.json", json.dumps([{"id": 1, "data": {"text": "x"}, "completions": done}]))
     assert rows_of(read_labels(path)) == [("1", "ann", "warm"), ("1", "bob", "cold")]
+
+
+def test_annotations_of_spans_alone_are_counted_as_that(tmp_path):
+    span = {"start": 0, "end": 3, "text": "the", "labels": ["ADP"]}
+    tasks = [
+        {"id": n, "data": {"text": "the cat"}, "annotations": [
+            {"completed_by": 1, "result": [{"from_name": "pos", "type": "labels", "value": span}]},
+            {"completed_by": 2, "result": [{"from_name": "tone", "type": "choices", "value": {"choices": ["warm"]}}] * (n % 2)},
+        ]}
+        for n in range(6)
+    ]  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(tasks))
+    report = read_labels(tmp_path / "a.json", allow_drops=True).report
+    assert report.dropped == {"spans, not classes": 6, "no answer": 3}
+    small = [
+        {"id": n, "text": "the cat", "pos": [span], "annotator": 1, "annotation_id": n, "created_at": "", "lead_time": 1}
+        for n in (1, 2)
+    ]
+    (tmp_path / "b.json").write_text(json.dumps(small))
+    with pytest.raises(DataError, match=r"every judgement was left out \(spans, not classes: 2\)"):
+        read_labels(tmp_path / "b.json", question="pos")

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from crowdassay.errors import ColumnError, DataError
-from crowdassay.labels.formats.parse import as_list, as_name, field_of, file_stem, first_of, objects, parsed, read_table
+from crowdassay.labels.formats.parse import SPANS, as_list, as_name, field_of, file_stem, first_of, objects, parsed, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES
@@ -81,7 +81,7 @@ def read_doccano(probe: Probe, wanted: ReadOptions) -> Annotations:
         if answers:
             rows.add(item, worker, answers)
         else:
-            rows.drop("spans, not classes")
+            rows.drop(SPANS)
     return rows
 
 
@@ -101,7 +101,7 @@ def read_prodigy(probe: Probe, wanted: ReadOptions) -> Annotations:
         elif manual and answer == "reject":  # a remark on the task: Prodigy's own review leaves it out too
             rows.drop("rejected")
         elif not manual and (view.endswith("_manual") or view == "relations"):
-            rows.drop("spans, not classes")
+            rows.drop(SPANS)
         else:
             hashes = ("_input_hash", "_task_hash") if manual else ("_task_hash", "_input_hash")
             item = first_of(record, hashes) if field is None else field_of(record, field, "meta")

@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.labels.choices import JOINED
-from crowdassay.labels.formats.parse import as_list, as_name, file_stem, objects, only_of_few, parsed, read_table, varying
+from crowdassay.labels.formats.parse import (
+    SPANS,
+    as_list,
+    as_name,
+    file_stem,
+    objects,
+    only_of_few,
+    parsed,
+    read_table,
+    varying,
+)
 from crowdassay.labels.formats.record import BETWEEN, Annotations, choose_question
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.values import mapping, number_of, shown
@@ -71,6 +81,9 @@ def add_task(
             rows.drop("skipped")
             continue
         answers = _answers(annotation, wanted.question)
+        if not answers and any(_is_of_part(entry.get("value")) for entry in objects(annotation.get("result"))):
+            rows.drop(SPANS)
+            continue
         told = annotator_of(annotation.get("completed_by", annotation.get("created_username"))) if worker is None else worker
         rows.add(item, told, answers, annotation.get("created_at"), annotation.get("lead_time"))
         if annotation.get("ground_truth"):
@@ -102,7 +115,7 @@ def choices(value: Any) -> list[Any]:
         return [choice for part in value for choice in choices(part)]
     if not isinstance(value, dict):
         return as_list(value)
-    if REGION_KEYS & value.keys():
+    if _is_of_part(value):
         return []
     for kind in (*CHOICE_KINDS, "text"):
         if kind in value:
@@ -122,10 +135,15 @@ def class_entries(annotation: dict[str, Any], question: str | None) -> Iterator[
     """Yield the entries of a result that may be classes of the whole item: of every kind of choice, of text if asked for."""
     for entry in objects(annotation.get("result")):
         value = entry.get("value")
-        if not isinstance(value, dict) or REGION_KEYS & value.keys():
+        if not isinstance(value, dict) or _is_of_part(value):
             continue
         if any(kind in value for kind in CHOICE_KINDS) or ("text" in value and str(entry.get("from_name")) == question):
             yield entry
+
+
+def _is_of_part(value: Any) -> bool:
+    """Return whether the value of an answer is about a part of the item, such as a span."""
+    return not REGION_KEYS.isdisjoint(mapping(value))
 
 
 def annotator_of(completed_by: Any) -> Any:
@@ -168,7 +186,11 @@ def _read_small(probe: Probe, wanted: ReadOptions) -> Annotations:
         if as_name(record.get("annotator")) in {None, ""}:
             rows.drop("no annotation")
             continue
-        answers = {name: choices(parsed(record.get(name))) for name in tags}
+        given = {name: parsed(record.get(name)) for name in tags}
+        answers = {name: choices(value) for name, value in given.items()}
+        if not any(answers.values()) and any(_is_of_part(one) for value in given.values() for one in as_list(value)):
+            rows.drop(SPANS)
+            continue
         worker = file_stem(source) if by_file else annotator_of(record["annotator"])
         rows.add(record.get(item), worker, answers, record.get("created_at"), record.get("lead_time"))
     return rows

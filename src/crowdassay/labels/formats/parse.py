@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LEAST_ITEMS = 10  # from which on data of items differ from labels by how many values they have
 NEARLY_ALL = 0.9  # part of the items that have a value of their own
+SPANS = "spans, not classes"  # why an annotation of parts of an item is left out
 CHOICE_KEYS = ("label", "labels")  # what Amazon's form elements call the choice
 
 

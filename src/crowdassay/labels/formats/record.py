@@ -169,8 +169,8 @@ def finish(parts: Sequence[Annotations], wanted: ReadOptions, source: str) -> Im
     """
     export = Annotations.joined(parts)
     annotations = _with_predictions(export, wanted, source)
-    if not annotations and export.dropped:
-        raise all_left_out(export.dropped, source)
+    if export.dropped and not any(annotation.answers for annotation in annotations):
+        raise all_left_out({**export.dropped, **({NOT_ANSWERED: len(annotations)} if annotations else {})}, source)
     question = _question(annotations, export.columns["label"], wanted.question, source)
     if export.one_each:
         annotations = [annotation for annotation in annotations if question in annotation.answers]
