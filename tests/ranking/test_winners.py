@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
+from crowdassay.labels.files import read_labels
 from crowdassay.ranking.pairs import read_pairs
 
 LOWER_WINS = "-=left,0=tie,+=right"
@@ -249,3 +250,15 @@ def test_winning_and_losing_teams_are_winners_and_losers(tmp_path):
     path.write_text("winning_team,losing_team,map\n" + "".join(f"t{n % 4},t{(n + 1) % 4},m{n % 2}\n" for n in range(12)))
     pairs = read_pairs(path)
     assert (len(pairs.left), pairs.items.to_pylist()[:2]) == (12, ["t0", "t1"])
+
+
+def test_a_column_that_always_names_one_of_two_others_says_who_won(tmp_path):
+    path = tmp_path / "forced.csv"
+    rows = [f"s{n % 4},{n // 4},odd{n},even{n},{'odd' if n % 3 else 'even'}{n},{'lr'[n % 2]}" for n in range(24)]
+    path.write_text("\n".join(["subid,trial,complicated,simple,response,hand", *rows]) + "\n")
+    options = "`left_column` 'complicated' `right_column` 'simple' `winner_column` 'response'"
+    with pytest.raises(ColumnError, match=f"If 'complicated' and 'simple' are the two that were compared .* say {options}"):
+        read_pairs(path)
+    with pytest.raises(ColumnError, match=f"say {options} to crowdassay rank"):
+        read_labels(path)
+    assert len(read_pairs(path, left_column="complicated", right_column="simple", winner_column="response").left) == 24

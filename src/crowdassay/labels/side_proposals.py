@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from crowdassay.labels.contents import (
@@ -43,6 +44,7 @@ SCORE_WORDS = frozenset(
 )
 WORDS_OF_A_TEXT = 6  # from which on what was compared is a text, and no name
 BETWEEN_NAMES = (",", ";", "|", " vs. ", " vs ", "_vs_", " / ", "_")  # what stands between two names in one cell
+LEAST_CHOICES = 10  # rows from which on a column that always names one of two others says who won
 MOST_OTHERS = 3  # other columns that a proposal names
 
 
@@ -69,6 +71,8 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     pairs = [] if sides else _may_be_sides(free, rows)
     if not sides and (both := _both_in_one(free, rows)):
         return both
+    if not sides and not pairs and (three := chosen_of_two(free, rows)) is not None:
+        return [f"If {said_of_choice(*three)}."]
     if not sides and not pairs:
         return ["If no column names the two that were compared, add left and right with their names to every row."]
     if len(sides) == 1:
@@ -96,6 +100,32 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
         said += ", and name the column that says who won with --winner-column"
     said = f"If {' and '.join(ifs)}, {said}." if ifs else f"{said[0].upper()}{said[1:]}, if it says who won."
     return [said, *_others("The two", pairs), *_others("The numbers", scores)]
+
+
+def chosen_of_two(names: Sequence[str], rows: Rows) -> tuple[str, str, str] | None:
+    """Return two columns that always differ and a third that says in every row what one of them holds; None if there are none.
+
+    >>> rows = [{"plain": f"p{n}", "rich": f"r{n}", "pick": ("p", "r")[n % 3 > 0] + str(n), "n": n} for n in range(12)]
+    >>> chosen_of_two(["n", "plain", "rich", "pick"], rows)
+    ('plain', 'rich', 'pick')
+    """
+    cells = {name: [cell_text(row.get(name)) for row in rows] for name in names}
+    for name, picked in cells.items():
+        same = {other for other in names for a, b in zip(cells[other], picked, strict=True) if a is not None and a == b}
+        near = [other for other in names if other in same and other != name]
+        for one, two in combinations(near, 2):
+            given = [(a, b, w) for a, b, w in zip(cells[one], cells[two], picked, strict=True) if None not in (a, b, w)]
+            first = sum(a == w for a, _, w in given)
+            every = all(a != b and w in {a, b} for a, b, w in given)
+            if len(given) >= LEAST_CHOICES and 2 * len(given) > len(rows) and every and 0 < first < len(given):
+                return one, two, name
+    return None
+
+
+def said_of_choice(one: str, two: str, winner: str) -> str:
+    """Return in which case `rank` reads two columns and a third that names one of them, and the options that say so."""
+    options = f"--left-column {shown_file(one)} --right-column {shown_file(two)} --winner-column {shown_file(winner)}"
+    return f"{shown(one)} and {shown(two)} are the two that were compared and {shown(winner)} says who won, say {options}"
 
 
 def split_both(cells: Sequence[str]) -> list[tuple[str, str]] | None:
