@@ -106,6 +106,24 @@ def test_a_dispute_is_settled_by_a_key_and_undone(look, server):
     assert page.locator("#undo").is_hidden()
 
 
+def test_undo_waits_for_the_item_that_is_on_its_way(look, server):
+    page, held = look(), []
+    first = page.locator("#queue button[aria-current=true] bdi").inner_text()
+    page.route("**/items/*", lambda route: held.append(route))
+    page.keyboard.press("2")
+    page.wait_for_function("() => document.getElementById('said-last').textContent.startsWith('Settled')")
+    while not held:
+        page.wait_for_timeout(20)
+    page.keyboard.press("u")
+    page.wait_for_timeout(100)
+    assert server.item(first)["basis"] == "decision"
+    page.unroute("**/items/*")
+    for route in held:
+        route.continue_()
+    page.wait_for_function("() => document.getElementById('said-last').textContent.startsWith('Undone')")
+    assert server.item(first)["basis"] != "decision"
+
+
 def test_j_and_k_move_and_typing_settles_nothing(look, server):
     page = look()
     names = page.locator("#queue button bdi").all_inner_texts()

@@ -220,7 +220,11 @@ async function settle(item, label) {
   } finally { state.busy = false; }
 }
 
+// What was begun ends first, so that a key pressed meanwhile is not lost.
+const quiet = () => new Promise(resolve => { const look = () => state.busy ? setTimeout(look, 20) : resolve(); look(); });
+
 async function undo() {
+  await quiet();
   if (state.last === null || state.busy) return;
   state.busy = true;
   try {
