@@ -36,6 +36,7 @@ from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted,
 from crowdassay.labels.extras import NUMBER_TEXT, WHOLE_TEXT, read_times
 from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.merged import parts_note, refuse_merged_systems
 from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.raw import check_file, utf8_copy
@@ -53,7 +54,7 @@ from crowdassay.labels.report import (
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
-from crowdassay.labels.telling import check_repeats, parts_note, refuse_merged_systems, whole_table
+from crowdassay.labels.telling import check_repeats, whole_table
 from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size
