@@ -36,7 +36,7 @@ from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted,
 from crowdassay.labels.extras import NUMBER_TEXT, WHOLE_TEXT, read_times
 from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
-from crowdassay.labels.merged import parts_note, refuse_merged_systems
+from crowdassay.labels.merged import parts_note, refuse_merged
 from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.raw import check_file, utf8_copy
@@ -151,7 +151,7 @@ def _spool_rows(
     table = partial(whole_table, [one.probe for one in sources], question=options.question)
     named = options.item_column is not None
     if not named:
-        refuse_merged_systems([one.probe for one in sources], sources[0].columns)
+        refuse_merged([one.probe for one in sources], sources[0].columns)
     said = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
     notes[:0] = [*parts_note([one.probe for one in sources], sources[0].columns), *said]
     if repeated.left_out:

@@ -12,13 +12,14 @@ from crowdassay.labels.contents import last_word, words_of
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.sides import alike
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.telling import REPEATS_ASKED, codes_of, n_pairs
+from crowdassay.labels.telling import QUESTION_NAMES, REPEATS_ASKED, codes_of, n_pairs
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.read_options import join_names
 
 # Each of these may number its own items, or ask something else of them.
 PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus", "experiment", "study", "condition", "version"})
-SYSTEM_WORDS = frozenset({"system", "model", "generator", "llm", "variant"})  # of whose outputs several answer one question
+# Systems of whose outputs several answer one question, and what is asked of one item.
+LABELLED_APART = frozenset({"system", "model", "generator", "llm", "variant", "queried", "asked"}) | QUESTION_NAMES
 MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
 
 
@@ -42,32 +43,32 @@ def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]
     ]
 
 
-def refuse_merged_systems(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
-    """Raise `ColumnError` where rows of one guessed item are of several systems that workers met, whose outputs may be items.
+def refuse_merged(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
+    """Raise `ColumnError` where rows of one guessed item are of several systems or questions that workers met.
 
     Where many labels repeat a worker and an item, `check_repeats` stops with all columns that may tell items.
     """
     named = [columns.get(role, "") for role in ("item", "worker")]
     shared = set.intersection(*(file.keys for file in probes))
     sides = {side for pair in alike(sorted(shared)) for side in pair}  # of comparisons
-    systems = [name for name in sorted(shared - sides - {*columns.values()}) if not SYSTEM_WORDS.isdisjoint(words_of(name))]
-    if not systems or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
+    apart = [name for name in sorted(shared - sides - {*columns.values()}) if not LABELLED_APART.isdisjoint(words_of(name))]
+    if not apart or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
         return
     try:
-        tables = [open_columns(file, [*named, *systems], named).read() for file in probes]
+        tables = [open_columns(file, [*named, *apart], named).read() for file in probes]
     except CrowdassayError:
         return
     table = pa.concat_tables(tables, promote_options="permissive")
-    for name in systems:
+    for name in apart:
         if _is_merged(table, named[0], named[1], name):
             item, both = shown_file(named[0]), shown_file(join_names([named[0], name]))
             raise ColumnError(
                 f"Rows of one {shown(named[0])} are of several {shown(name)}.",
-                ways=[f"if the output of each was labelled, say --item-column {both}", f"otherwise say --item-column {item}"],
+                ways=[f"if each was labelled by itself, say --item-column {both}", f"otherwise say --item-column {item}"],
             )
 
 
-def _is_merged(table: pa.Table, item: str, worker: str, system: str) -> bool:
+def _is_merged(table: pa.Table, item: str, worker: str, beside: str) -> bool:
     """Return whether several values of a column come with one item, and with one worker.
 
     >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abcd"[n % 4]} for n in range(20)]
@@ -77,7 +78,7 @@ def _is_merged(table: pa.Table, item: str, worker: str, system: str) -> bool:
     >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
     True
     """
-    of_item, who, part = (codes_of(table[name]) for name in (item, worker, system))
+    of_item, who, part = (codes_of(table[name]) for name in (item, worker, beside))
     if of_item is None or who is None or part is None or not part.max():
         return False
     if REPEATS_ASKED * (len(who) - n_pairs(of_item, who)) >= len(who):
