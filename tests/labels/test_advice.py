@@ -192,9 +192,8 @@ def test_settings_beside_a_model_are_no_labels(tmp_path):
     said = told(tmp_path, results)
     assert "No item or label column" in said
     assert "the label may be" not in said
-    assert "; by its name the label may be 'human_rating'; name" in told(
-        tmp_path, {**results, "human_rating": [n % 4 for n in N]}
-    )
+    rated = told(tmp_path, {**results, "human_rating": [n % 4 for n in N]})
+    assert "The column 'model' may name who labelled, or what was rated, with ratings in 'human_rating'" in rated
 
 
 def test_texts_and_a_rating_beside_them_are_asked_about(tmp_path):
@@ -618,7 +617,7 @@ def test_a_response_of_sentences_is_doubted_beside_ratings_however_few_rows_ther
 def test_a_model_beside_several_ratings_may_be_what_was_rated(tmp_path):
     rows = [{"id": row["id"] // 2, "model": "xy"[row["id"] % 2], "clear": row["clear"], "safe": row["safe"]} for row in RATINGS]
     said = told(tmp_path, rows)
-    assert "The column 'model' may name who labelled, or what was rated, as 'clear', 'safe' hold ratings" in said
+    assert "The column 'model' may name who labelled, or what was rated, with ratings in 'clear', 'safe'" in said
     assert read_labels(tmp_path / "answers_2024.csv", worker_column="model", label_column="clear").n_workers == 2
     one = [{key: row[key] for key in ("id", "model")} | {"verdict": row["clear"]} for row in rows]
     pd.DataFrame(one).to_csv(tmp_path / "b.csv", index=False)
@@ -769,7 +768,7 @@ def test_a_prediction_of_the_same_classes_beside_the_label_is_asked_about(tmp_pa
 def test_rows_of_one_item_by_several_systems_are_asked_about(tmp_path):
     rows = [{"example_id": n // 3, "system_id": "xyz"[n % 3], "annotator": f"a{n % 7}", "label": n % 4 % 2} for n in range(42)]
     said = told(tmp_path, rows)
-    assert "Rows of one 'example_id' are of several 'system_id'. If the output of each was labelled" in said
+    assert "Rows of one 'example_id' are of several 'system_id'. If each was labelled by itself, say" in said
     path = tmp_path / "answers_2024.csv"
     (tmp_path / "spool").mkdir()
     with pytest.raises(ColumnError, match="Rows of one 'example_id' are of several 'system_id'"):
@@ -824,3 +823,13 @@ def test_numbers_that_are_no_moments_are_not_said_to_be_times(tmp_path):
     report = read_labels(path).report
     assert "time" not in report.columns
     assert any("The numbers in 'time' are no moments and were left aside" in note for note in report.notes)
+
+
+def test_what_a_clip_was_asked_for_parts_it(tmp_path):
+    rows = [{"item": f"{n // 3}.wav", "queried_emotion": "xyz"[n % 3], "user": f"u{n % 4}", "rating": n % 5} for n in range(48)]
+    assert "Rows of one 'item' are of several 'queried_emotion'. If each was labelled by itself" in told(tmp_path, rows)
+
+
+def test_a_model_beside_a_judges_score_was_rated(tmp_path):
+    rows = [{"question_id": n // 4, "model": "wxyz"[n % 4], "judge_score": n % 5 + 1} for n in range(40)]
+    assert "The column 'model' may name who labelled, or what was rated, with ratings in 'judge_score'" in told(tmp_path, rows)

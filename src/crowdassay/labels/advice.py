@@ -17,12 +17,13 @@ from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.registry import EXPORT_FORMATS
 from crowdassay.labels.formats.unnamed import lists_by_class, said_of_lists
 from crowdassay.labels.headless import cells_again
+from crowdassay.labels.merged import merging_part
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.proposals import proposed_columns, proposed_worker
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES
 from crowdassay.labels.side_proposals import chosen_of_two, said_of_choice
 from crowdassay.labels.sides import winners_said
-from crowdassay.labels.telling import item_ways, merging_part, telling_columns, whole_table
+from crowdassay.labels.telling import item_ways, telling_columns, whole_table
 from crowdassay.labels.values import as_text, listed, mapping
 from crowdassay.read_options import ReadOptions
 

@@ -11,15 +11,12 @@ from typing import Any
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import (
-    cell_text,
     could_be_items,
     could_be_labels,
     could_be_numbers,
     could_be_texts,
-    could_hold,
     id_of,
     is_called_label,
-    is_count,
     is_id,
     is_kind,
     key_of,
@@ -37,7 +34,6 @@ from crowdassay.labels.roles import (
     MAYBE_WORKERS,
     NUMBERED_WORKER,
     RATERS,
-    ROLES,
     SUBJECTS,
     Role,
     RoleLike,
@@ -55,12 +51,10 @@ from crowdassay.labels.sides import (
     says_of_one,
     won_by,
 )
-from crowdassay.labels.values import are_numbers, listed, shown
+from crowdassay.labels.values import listed, shown
 from crowdassay.read_options import join_names
 
-NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
 ONE_EACH = (*ITEM_WORKER_LABEL, "left", "right", "winner")  # roles that share no column
-ROWS_TO_JUDGE = 5  # rows from which on values say what a column cannot be
 MADE_OF_SEVERAL = ("item", "left", "right")  # roles that several columns may play together
 FURTHER_PART = "{} {}"  # stands for the role of the second, third ... of the columns that make one together, as in "item 2"
 
@@ -113,14 +107,16 @@ def find_columns(
         if missing:
             _choose_by_content(names, wanted, chosen, sample)
         elif "label" in chosen and "item" in chosen and not given.get("label"):
-            doubt_label(chosen, _items(chosen), _free(names, chosen), sample)
+            doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
         if "label" in chosen and not given.get("label"):
-            doubt_beside_rating(chosen["label"], _items(chosen), _free(names, chosen), sample)
-            doubt_beside_prediction(chosen["label"], _free(names, chosen), sample)
+            doubt_beside_rating(chosen["label"], _items(chosen), free_of(names, chosen), sample)
+            doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
-        raise _not_found(names, wanted, chosen, given, [] if sample is None else sample())
+        from crowdassay.labels.not_found import not_found  # noqa: PLC0415 - seldom needed
+
+        raise not_found(names, wanted, chosen, given, [] if sample is None else sample())
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
-        refuse_kind(chosen, _items(chosen), _free(names, chosen), sample())
+        refuse_kind(chosen, _items(chosen), free_of(names, chosen), sample())
     further = {part: chosen[part] for parts in several_parts(chosen).values() for part in parts[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
 
@@ -212,7 +208,7 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
                 )
             chosen[role.name if number == 1 else FURTHER_PART.format(role.name, number)] = name
     for role in wanted:
-        best = [] if role.name in chosen else role.best(_free(names, chosen))
+        best = [] if role.name in chosen else role.best(free_of(names, chosen))
         if role.name == "worker" and best and plain_name(best[0]) in role.late_words and _has_raters(names, best):
             continue  # a model that people have rated
         if len(best) > 1 and role.kind in {"time", "number", "text"} and not role.required:
@@ -229,11 +225,11 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
 
 def _choose_workers(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
     """Take the subjects of an experiment as workers, and their like: each judged several items once, and items have several."""
-    possible = maybe_workers(_free(names, chosen))
+    possible = maybe_workers(free_of(names, chosen))
     if len(possible) != 1:
         return
     # Without an item by name, what several ids tell together may be one; trials are numbered anew for each subject.
-    ids = [] if plain_name(possible[0]) in SUBJECTS else [name for name in _free(names, chosen) if is_id(name)]
+    ids = [] if plain_name(possible[0]) in SUBJECTS else [name for name in free_of(names, chosen) if is_id(name)]
     items = _items(chosen) or ids
     rows = sample() if items else []
     pairs = {(key_of(row, items), id_of(row.get(possible[0]))) for row in rows}
@@ -252,7 +248,7 @@ def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mappin
 
     Besides, a winner's column that says whether one side won is noted as such, and who may have compared where nobody is named.
     """
-    if not {"left", "right"} & chosen.keys() and (sides := choose_sides(_free(names, chosen), sample())) is not None:
+    if not {"left", "right"} & chosen.keys() and (sides := choose_sides(free_of(names, chosen), sample())) is not None:
         chosen["left"], chosen["right"] = sides
     if {"left", "right"} <= chosen.keys():
         # A side that several columns make is named by none of them.
@@ -271,34 +267,34 @@ def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mappin
 
 def _choose_winner(names: Sequence[str], chosen: dict[str, str], sample: Sample, compared: Sequence[str]) -> None:
     """Take the column that says who won beside two sides that are known."""
-    if "winner" not in chosen and (winner := only_winner(_free(names, chosen), sample(), compared)) is not None:
+    if "winner" not in chosen and (winner := only_winner(free_of(names, chosen), sample(), compared)) is not None:
         chosen["winner"] = winner
     elif "winner" in chosen:
-        chosen["winner"] = fuller_winner(chosen["winner"], _free(names, chosen), sample(), compared)
+        chosen["winner"] = fuller_winner(chosen["winner"], free_of(names, chosen), sample(), compared)
     if "winner" in chosen:
-        doubt_winner(chosen["winner"], _free(names, chosen), sample(), compared)
+        doubt_winner(chosen["winner"], free_of(names, chosen), sample(), compared)
 
 
 def _refuse_comparisons(names: Sequence[str], chosen: Mapping[str, str], sample: Sample) -> None:
     """Raise `ColumnError` where the label, or what may be one if no name tells it, says which of two sides won."""
     label = chosen.get("label", "")
     if could_compare(names):
-        refuse_comparisons(names, sample(), [label] if label and not is_kind(label) else called_winner(_free(names, chosen)))
+        refuse_comparisons(names, sample(), [label] if label and not is_kind(label) else called_winner(free_of(names, chosen)))
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:
     """Choose an item or a label column that no name tells, where only one can be meant."""
     missing = [role.name for role in wanted if role.required and role.name not in chosen]
     if "item" in missing:
-        shared = could_be_items(sample(), chosen["worker"], _free(names, chosen))
+        shared = could_be_items(sample(), chosen["worker"], free_of(names, chosen))
         if len(shared) == 1:
             chosen["item"] = shared[0]
             missing.remove("item")
     if missing == ["label"] and "item" in chosen:
-        rows, beside = sample(), (_items(chosen), chosen["worker"], _free(names, chosen))
+        rows, beside = sample(), (_items(chosen), chosen["worker"], free_of(names, chosen))
         possible = could_be_labels(rows, *beside)
         possible += [name for name in could_be_numbers(rows, *beside) if possible and name not in possible]
-        if len(of_workers := [name for name in possible if _is_of_numbered(name)]) > 1:
+        if len(of_workers := [name for name in possible if is_of_numbered(name)]) > 1:
             raise ColumnError(
                 f"{listed(of_workers)} are named after workers of their own, beside {shown(chosen['worker'])}; if that is who "
                 "labelled, choose the label with --label-column."
@@ -336,121 +332,16 @@ def _items(chosen: Mapping[str, str]) -> list[str]:
     return [chosen[part] for part in item_parts(chosen)]
 
 
-def _free(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
+def free_of(names: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
+    """Return the columns that were not chosen for any role."""
     return [name for name in names if name not in chosen.values()]
 
 
-def _not_found(
-    names: Sequence[str],
-    wanted: Sequence[Role],
-    chosen: Mapping[str, str],
-    given: Mapping[str, str | None],
-    rows: Sequence[Mapping[str, Any]],
-) -> ColumnError:
-    """Return the error for required columns that were not found; of comparisons with what may be the sides and the winner."""
-    error = _missing(names, wanted, chosen, given, rows)
-    if not {"left", "right"} <= {role.name for role in wanted if role.required}:
-        return error
-    from crowdassay.labels.side_proposals import compared_said  # noqa: PLC0415 - seldom needed
-
-    said = " ".join([error.message, *compared_said(names, chosen, given, rows)])
-    return ColumnError(said, missing=error.missing, found_nothing=error.found_nothing)
-
-
-def _missing(
-    names: Sequence[str],
-    wanted: Sequence[Role],
-    chosen: Mapping[str, str],
-    given: Mapping[str, str | None],
-    rows: Sequence[Mapping[str, Any]],
-) -> ColumnError:
-    """Return the error that names the required columns that were not found, what may be meant, and the options."""
-    needed = [role for role in wanted if role.required]
-    missing = [role for role in needed if role.name not in chosen]
-    absent = tuple(role.name for role in missing)
-    if len(missing) == len(needed) > 1:
-        looks = " or ".join([", ".join(absent[:-1]), absent[-1]])
-        article = "an" if absent[0][0] in "aeiou" else "a"
-        return ColumnError(
-            f"None of the columns ({listed(names)}) looks like {article} {looks} column; {_remedy(missing, several=True)}.",
-            missing=absent,
-            found_nothing=True,
-        )
-    role = missing[0]
-    for other in wanted:
-        if given.get(other.name) is not None and role.is_named(chosen[other.name]):
-            return ColumnError(
-                f"No column is called like the {role.name} but {shown(chosen[other.name])}, which {other.option} names; "
-                f"{_remedy(missing, several=len(missing) > 1)}.",
-                missing=absent,
-            )
-    likeness = {
-        name: max(difflib.SequenceMatcher(None, plain_name(name), word).ratio() for word in role.spellings)
-        for name in _free(names, chosen)
-        if plain_name(name) not in role.late_words and not is_count(name)  # which was passed over
-    }
-    best = max(likeness.values(), default=0.0)
-    nearest = [name for name, like in likeness.items() if like == best >= NEAR_ENOUGH]
-    few = len(rows) < ROWS_TO_JUDGE
-    near = len(nearest) == 1 and (few or _could_be_meant(role, rows, nearest[0], chosen))  # of several alike none is meant
-    ids = [name for name in _free(names, chosen) if is_id(name)] if role.name == "item" else []
-    ids = [name for name in ids if few or _could_be_meant(role, rows, name, chosen)]  # which that of a round is not
-    near = near and (nearest[0] in ids or not ids)  # beside an id another name says little
-    hint = f"; the nearest is {shown(nearest[0])}" if near else ""
-    of_item = f"; by its name the item may be {shown(ids[0])}" if len(ids) == 1 and not near else ""
-    if missing[-1].name == "label" and not near:
-        hint = _labels_said(names, chosen, [] if few else rows, alone=len(missing) == 1)
-    hint = of_item + hint
-    remedy = _remedy(missing, several=len(missing) > 1)
-    if not hint and role.name == "worker" and (rated := [n for n in _free(names, chosen) if plain_name(n) in role.late_words]):
-        hint = f"; {listed(rated)} may be what others rated, or the worker"
-    return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
-
-
-def _could_be_meant(role: Role, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
-    """Return whether a column whose name is nearly a role's may be meant: it varies, and no name is empty."""
-    cells = {cell_text(row.get(name)) for row in rows}
-    return could_hold(role.name, rows, name, chosen) and len(cells) > 1 and not (role.kind == "name" and None in cells)
-
-
-def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence[Mapping[str, Any]], *, alone: bool) -> str:
-    """Return what may be the label, after a semicolon: first columns that are called so, however many values they have.
-
-    Where other columns are missing as well, several that could hold it may be theirs, and are not said.
-    """
-    # Where rows are models' and no item is known, it is hardly what they said: settings and results are not offered.
-    results = plain_name(chosen.get("worker", "")) in ROLES["worker"].late_words and "item" not in chosen
-    free = [name for name in _free(names, chosen) if not (is_kind(name) or is_count(name) or _is_of_numbered(name))]
-    called = [name for name in free if is_called_label(name) and (not rows or _may_be_rating(name, rows, chosen))]
-    held = [name for name in free if name not in called and not results and could_hold("label", rows, name, chosen)]
-    held = held if alone or len(held) == 1 else []
-    by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
-    by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
-    return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)
-
-
-def _is_of_numbered(name: str) -> bool:
+def is_of_numbered(name: str) -> bool:
     """Return whether a column is named after one of several workers besides what was asked, as ``tag_ann1`` is.
 
-    >>> _is_of_numbered("tag_ann1"), _is_of_numbered("Annotator2_rude"), _is_of_numbered("annotator1")
+    >>> is_of_numbered("tag_ann1"), is_of_numbered("Annotator2_rude"), is_of_numbered("annotator1")
     (True, True, False)
     """
     parts = re.split(r"[\s_\-.]+", name)
     return len(parts) > 1 and any(map(NUMBERED_WORKER.fullmatch, parts))
-
-
-def _may_be_rating(name: str, rows: Sequence[Mapping[str, Any]], chosen: Mapping[str, str]) -> bool:
-    """Return whether a column holds several numbers, however many, or what may be labels otherwise."""
-    cells = {cell for row in rows if (cell := cell_text(row.get(name))) is not None}
-    return len(cells) > 1 and (are_numbers(cells) or could_hold("label", rows, name, chosen))
-
-
-def _remedy(missing: Sequence[Role], *, several: bool) -> str:
-    options = [role.option for role in missing if role.option is not None]
-    if len(options) < len(missing):
-        return f"rename {'them' if several else 'it'} {listed([role.name for role in missing])}"
-    joint = next((role.name for role in missing if role.name in MADE_OF_SEVERAL), None)
-    more = f" (several columns that make the {joint} together as a,b)" if joint == "item" else ""
-    if not several:
-        return f"name it with {options[0]}{more}"
-    return f"name them with {' and '.join([', '.join(options[:-1]), options[-1]])}{more}"

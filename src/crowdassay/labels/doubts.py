@@ -17,9 +17,10 @@ from crowdassay.labels.contents import (
     is_called_label,
     is_kind,
     key_of,
+    last_word,
     words_of,
 )
-from crowdassay.labels.roles import RATINGS, ROLES, plain_name
+from crowdassay.labels.roles import RATERS, RATINGS, ROLES, plain_name
 from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
@@ -27,6 +28,7 @@ ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
 WORDS_OF_TEXTS = 4  # that a text has on average at least, so that few of them are enough to be no labels
 HIGHEST_RATING = 10
 PREDICTED = frozenset({"prediction", "predictions", "predicted", "pred", "guess", "guessed"})
+JUDGING = frozenset({"judge", "human", "expert"}) | RATERS
 MAYBE_RATED = frozenset({"model", "llm", "agent"})  # that label, or whose work is rated
 ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 
@@ -124,9 +126,10 @@ def rating_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> l
 
 def refuse_rated(worker: str, free: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Raise `ColumnError` where the worker is a column such as `model` beside several ratings: it may be what was rated."""
-    if plain_name(worker) in MAYBE_RATED and (ratings := rating_columns(rows, free)):
+    by_others = [name for name in free if last_word(name) in RATINGS and not JUDGING.isdisjoint(words_of(name))]
+    if plain_name(worker) in MAYBE_RATED and (ratings := rating_columns(rows, free) or by_others):
         raise ColumnError(
-            f"The column {shown(worker)} may name who labelled, or what was rated, as {listed(ratings)} hold ratings. If it "
+            f"The column {shown(worker)} may name who labelled, or what was rated, with ratings in {listed(ratings)}. If it "
             f"labelled, say --worker-column {shown_file(worker)} and choose the label with --label-column; if it was rated, "
             "name the column of who rated with --worker-column."
         )

@@ -36,6 +36,7 @@ from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted,
 from crowdassay.labels.extras import NUMBER_TEXT, WHOLE_TEXT, read_times
 from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.merged import parts_note, refuse_merged
 from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
 from crowdassay.labels.raw import check_file, utf8_copy
@@ -53,7 +54,7 @@ from crowdassay.labels.report import (
 from crowdassay.labels.roles import ITEM_WORKER_LABEL
 from crowdassay.labels.source import Source, open_source
 from crowdassay.labels.spool import Spool, SpoolWriter, block_size
-from crowdassay.labels.telling import check_repeats, parts_note, refuse_merged_systems, whole_table
+from crowdassay.labels.telling import check_repeats, whole_table
 from crowdassay.labels.truth import as_in_labels, match_truth, read_known, take_gold
 from crowdassay.labels.values import as_text, is_text, shown_file
 from crowdassay.memory import shown_size
@@ -150,7 +151,7 @@ def _spool_rows(
     table = partial(whole_table, [one.probe for one in sources], question=options.question)
     named = options.item_column is not None
     if not named:
-        refuse_merged_systems([one.probe for one in sources], sources[0].columns)
+        refuse_merged([one.probe for one in sources], sources[0].columns)
     said = check_repeats(repeated.count, n_labels, sources[0].columns, table, named=named)
     notes[:0] = [*parts_note([one.probe for one in sources], sources[0].columns), *said]
     if repeated.left_out:

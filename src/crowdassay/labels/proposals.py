@@ -14,13 +14,13 @@ from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.doubts import Sample
 from crowdassay.labels.extras import EARLIEST_MOMENT, find_times
+from crowdassay.labels.merged import merging_part
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
 from crowdassay.labels.telling import (
     AGAIN_WORDS,
     MOST_JOINED_FOR_NOTE,
     OF_ROWS,
     item_ways,
-    merging_part,
     names_items,
     telling_columns,
 )

@@ -21,12 +21,13 @@ from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.headless import numbered
 from crowdassay.labels.jsontext import flat, good_lines
+from crowdassay.labels.merged import parts_note, refuse_merged
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
-from crowdassay.labels.telling import parts_note, refuse_merged_systems, whole_table
+from crowdassay.labels.telling import whole_table
 from crowdassay.labels.values import as_text, shown_file
 from crowdassay.read_options import ReadOptions, flag
 
@@ -272,7 +273,7 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
     if options.item_column is None:
-        refuse_merged_systems(probes, columns)
+        refuse_merged(probes, columns)
     notes += parts_note(probes, columns)
     once = tuple(dict.fromkeys(notes))  # what several files share
     return Import(columns={role: columns[role] for role in columns if role in shared}, notes=once, **shared_columns)

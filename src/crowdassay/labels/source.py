@@ -89,11 +89,10 @@ class Source:
         dialect, notes = self.probe.dialect, [*self.probe.notes, *([] if self.selection is None else [self.selection])]
         if dialect is not None and not dialect.quoted:
             notes.append(f"{self.probe.shown} holds quotes that enclose no cells; they were taken as they stand.")
-        if self.lenient is not None and self.lenient.names and self.lenient.short:
-            short = counted(self.lenient.short, "row")
-            notes.append(f"All rows end before the last column ({short}); what they lack is empty.")
-        if self.lenient is not None and self.lenient.names and self.lenient.windows:
-            notes.append(f"Some texts are not UTF-8 and were read as Windows-1252: {counted(self.lenient.windows, 'cell')}.")
+        if (lenient := self.lenient) is not None and lenient.names:
+            short, windows = counted(lenient.short, "row"), counted(lenient.windows, "cell")
+            notes += [f"All rows end before the last column ({short}); what they lack is empty."] * bool(lenient.short)
+            notes += [f"Some texts are not UTF-8 and were read as Windows-1252: {windows}."] * bool(lenient.windows)
         return notes
 
     def read(self) -> pa.Table:
@@ -126,8 +125,7 @@ def open_source(
         source = _delimited(probe, dialect, columns, Lenient(width - 1, names))
     else:
         source = _parquet(probe, roles, given) if probe.kind == "parquet" else _json(probe, roles, given)
-    several = several_parts(source.columns)
-    return _with_joined_parts(source, several) if several else source
+    return _with_joined_parts(source, several) if (several := several_parts(source.columns)) else source
 
 
 def _find_in_table(

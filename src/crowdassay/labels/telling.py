@@ -11,15 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.arrays import IntArray
-from crowdassay.errors import ColumnError, CrowdassayError
+from crowdassay.errors import ColumnError
 from crowdassay.labels.cells import ArrowColumn
-from crowdassay.labels.contents import is_id, is_position, last_word, names_things, words_of
+from crowdassay.labels.contents import is_id, is_position, names_things, words_of
 from crowdassay.labels.delimited import BATCH
 from crowdassay.labels.encode import code_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import parquet_file
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
-from crowdassay.labels.sides import alike
 from crowdassay.labels.source import holds, open_columns, split_question
 from crowdassay.labels.values import counted, number_of, shown, shown_file, text_of
 from crowdassay.read_options import join_names
@@ -40,12 +39,9 @@ QUESTION_NAMES = frozenset({
     "subscale", "quality",
 })  # fmt: skip
 OTHERS_FOR_EACH_QUESTION = 3
-SYSTEM_WORDS = frozenset({"system", "model", "generator", "llm", "variant"})  # of whose outputs several answer one question
 NAMING_ENDS = ("id", "file", "filename", "path", "url")
 FILE_NAME = re.compile(r"\S+\.[A-Za-z]\w{1,4}")
 REPEATS_ASKED = 10  # one of so many labels is a repeat where workers were hardly asked again
-# Each of these may number its own items, or ask something else of them.
-PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus", "experiment", "study", "condition", "version"})
 # What with "id" tells labels or rows, whose item another column names.
 OF_ROWS = (
     *ROLES["label"].words,
@@ -61,7 +57,6 @@ OF_ROWS = (
     "attempt",
     "run",
 )
-MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
 
 WholeTable = Callable[[], pa.Table]
 
@@ -108,7 +103,7 @@ def check_repeats(
     half = "half" if 2 * repeats == n_labels else "more than half"
     if named:
         return [f"{many_repeats(guessed, half)}{told_by(telling)}"]
-    spare = (_codes(rows[name]) for name in rows.column_names if name not in columns.values())
+    spare = (codes_of(rows[name]) for name in rows.column_names if name not in columns.values())
     if not any(codes is not None and codes.max() for codes in spare):
         return [many_repeats(guessed, half)]
     start = (
@@ -163,15 +158,15 @@ def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
     ['event_id']
     """
     needed = [columns.get(role) for role in ("item", "worker")]
-    item, who = (_codes(table[name]) if name in table.column_names else None for name in needed)
+    item, who = (codes_of(table[name]) if name in table.column_names else None for name in needed)
     if item is None or who is None:
         return []
     found = []
     for name in table.column_names:
-        if name in columns.values() or not names_items(name, table[name]) or (codes := _codes(table[name])) is None:
+        if name in columns.values() or not names_items(name, table[name]) or (codes := codes_of(table[name])) is None:
             continue
         n_values, every = int(codes.max()) + 1, int(codes.max()) + 1 == len(codes)
-        finer = _n_pairs(codes, item) == n_values > int(item.max()) + 1 and _n_pairs(codes, who) == len(codes)
+        finer = n_pairs(codes, item) == n_values > int(item.max()) + 1 and n_pairs(codes, who) == len(codes)
         counts_rows = every and (plain_name(name) == "id" or _are_numbers(table[name]))
         if finer and not (counts_rows and who.max()):  # where nobody else labels, every row is an item as well as a label
             found.append((every, name))
@@ -192,101 +187,9 @@ def _are_numbers(column: ArrowColumn) -> bool:
     return all(number_of(str(cell)) is not None for cell in column.slice(0, FIRST_TRIED).to_pylist())
 
 
-def _n_pairs(one: IntArray, other: IntArray) -> int:
+def n_pairs(one: IntArray, other: IntArray) -> int:
+    """Return how many different pairs of codes there are, row by row."""
     return len(np.unique(one * (int(other.max()) + 1) + other))
-
-
-def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]:
-    """Return a note where an item's name comes with several datasets, splits or batches, each of which may number its own."""
-    named = [columns.get(role, "") for role in ("item", "worker")]
-    shared = set.intersection(*(file.keys for file in probes))
-    parts = [name for name in sorted(shared) if last_word(name) in PART_WORDS and name not in columns.values()]
-    if not parts or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
-        return []
-    try:
-        tables = [open_columns(file, [*named, *parts], named).read() for file in probes]
-    except CrowdassayError:  # such as a dataset that is an object: nobody asked for it
-        return []
-    table = pa.concat_tables(tables, promote_options="permissive")
-    if (part := merging_part(table, named[:1], named[1])) is None:
-        return []
-    return [
-        f"Rows of one {shown(named[0])} are of several {shown(part)}; if each numbers items of its own, say --item-column "
-        f"{shown_file(join_names([named[0], part]))}."
-    ]
-
-
-def refuse_merged_systems(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
-    """Raise `ColumnError` where rows of one guessed item are of several systems that workers met, whose outputs may be items.
-
-    Where many labels repeat a worker and an item, `check_repeats` stops with all columns that may tell items.
-    """
-    named = [columns.get(role, "") for role in ("item", "worker")]
-    shared = set.intersection(*(file.keys for file in probes))
-    sides = {side for pair in alike(sorted(shared)) for side in pair}  # of comparisons
-    systems = [name for name in sorted(shared - sides - {*columns.values()}) if not SYSTEM_WORDS.isdisjoint(words_of(name))]
-    if not systems or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
-        return
-    try:
-        tables = [open_columns(file, [*named, *systems], named).read() for file in probes]
-    except CrowdassayError:
-        return
-    table = pa.concat_tables(tables, promote_options="permissive")
-    for name in systems:
-        if _is_merged(table, named[0], named[1], name):
-            item, both = shown_file(named[0]), shown_file(join_names([named[0], name]))
-            raise ColumnError(
-                f"Rows of one {shown(named[0])} are of several {shown(name)}.",
-                ways=[f"if the output of each was labelled, say --item-column {both}", f"otherwise say --item-column {item}"],
-            )
-
-
-def _is_merged(table: pa.Table, item: str, worker: str, system: str) -> bool:
-    """Return whether several values of a column come with one item, and with one worker.
-
-    >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abcd"[n % 4]} for n in range(20)]
-    >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
-    False
-    >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abc"[n % 3]} for n in range(20)]
-    >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
-    True
-    """
-    of_item, who, part = (_codes(table[name]) for name in (item, worker, system))
-    if of_item is None or who is None or part is None or not part.max():
-        return False
-    if REPEATS_ASKED * (len(who) - _n_pairs(of_item, who)) >= len(who):
-        return False
-    several = [_n_pairs(codes, part) for codes in (of_item, who)]
-    n_items, n_workers = int(of_item.max()) + 1, int(who.max()) + 1
-    again = len(who) > n_workers  # else nobody can have met several
-    return REPEATS_ASKED * (several[0] - n_items) >= n_items and (not again or several[1] > n_workers)
-
-
-def merging_part(table: pa.Table, items: Sequence[str], worker: str) -> str | None:
-    """Return the column of datasets, splits or batches that parts several items, each part labelled by several; else None.
-
-    >>> rows = [{"set": s, "n": n, "who": w} for s in "ab" for n in range(3) for w in (f"{s}1", f"{s}2")]
-    >>> merging_part(pa.Table.from_pylist(rows), ["n"], "who")
-    'set'
-    """
-    coded = [_codes(table[name]) for name in (*items, worker)]
-    item = np.zeros(table.num_rows, np.int64)
-    for codes in coded[:-1]:
-        if codes is None:
-            return None
-        item = np.unique(item * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
-    who = coded[-1]
-    for name in table.column_names:
-        if last_word(name) not in PART_WORDS or name in items or who is None or (part := _codes(table[name])) is None:
-            continue
-        groups, group = np.unique(item * (int(part.max()) + 1) + part, return_inverse=True)
-        n_parts = np.bincount(groups // (int(part.max()) + 1))
-        split = n_parts[groups // (int(part.max()) + 1)] > 1
-        workers = np.bincount(np.unique(group * (int(who.max()) + 1) + who) // (int(who.max()) + 1))
-        several, n_items = int((n_parts > 1).sum()), int((n_parts > 0).sum())
-        if several > 1 and REPEATS_ASKED * several >= n_items and 2 * (workers[split] > 1).sum() >= split.sum():
-            return name
-    return None
 
 
 def many_repeats(item: str, half: str = "more than half") -> str:
@@ -374,7 +277,7 @@ def telling_columns(
     names = [
         name for name in table.column_names if name not in {worker, label} and not any(role.is_named(name) for role in clocks)
     ]
-    who = _codes(table[worker])
+    who = codes_of(table[worker])
     if who is None:
         return []
     names = [
@@ -382,7 +285,7 @@ def telling_columns(
     ]
     # Where nobody else labels an item, what is different in every row may tell items, if it is called so.
     spare = () if who.max() else tuple(name for name in names if plain_name(name).endswith(NAMING_ENDS))
-    coded_names = ((name, _codes(table[name])) for name in names)
+    coded_names = ((name, codes_of(table[name])) for name in names)
     codes = {
         name: coded
         for name, coded in coded_names
@@ -415,15 +318,15 @@ def _is_shuffled(table: pa.Table, place: str, who: IntArray) -> bool:
     >>> _is_shuffled(pa.Table.from_pylist(rows), "trial_no", np.repeat([0, 1, 2], 6))
     True
     """
-    codes = _codes(table[place])
+    codes = codes_of(table[place])
     if codes is None or not who.max():
         return False
     for name in table.column_names:
-        text = _codes(table[name])
+        text = codes_of(table[name])
         if text is None or name == place or _are_numbers(table[name]) or 2 * (int(text.max()) + 1) < int(codes.max()) + 1:
             continue  # of few values, which may be answers
         whose = np.bincount(np.unique(text * (int(who.max()) + 1) + who) // (int(who.max()) + 1))
-        if (whose > 1).any() and _n_pairs(text, codes) > max(int(text.max()), int(codes.max())) + 1:
+        if (whose > 1).any() and n_pairs(text, codes) > max(int(text.max()), int(codes.max())) + 1:
             return True
     return False
 
@@ -458,7 +361,7 @@ def _tells(one: Sequence[str], codes: Mapping[str, IntArray], who: IntArray, rep
     return int(np.count_nonzero(held)) if not who.max() or 2 * shared >= len(who) else 0
 
 
-def _codes(column: ArrowColumn) -> IntArray | None:
+def codes_of(column: ArrowColumn) -> IntArray | None:
     """Return a column as codes (n_rows,), None where cells are missing or are no single values."""
     try:
         codes, _ = code_column(column, "item")

@@ -61,8 +61,9 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
     if beside is not None:
         return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
     called = bool(chosen) and all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
-    if called or any(COMPUTED.fullmatch(cell) for row in rows for cell in row if cell):
-        return f"{said} hold numbers that were computed, such as means, and no labels"
+    computed = [names[n] for n in chosen if called or any(map(COMPUTED.fullmatch, map(str.strip, columns[n])))]
+    if computed:
+        return f"There are numbers that were computed, such as means, and no labels in {listed(computed)}"
     if _hold_several([cell for row in rows for cell in row if cell]):
         return f"The cells of {said} hold several answers each, without saying who gave which"
     others = [name for n, name in enumerate(names) if n not in chosen]

@@ -1,0 +1,116 @@
+"""Whether rows of one item are of several things: datasets that number their own, conditions, or systems that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from crowdassay.errors import ColumnError, CrowdassayError
+from crowdassay.labels.contents import last_word, words_of
+from crowdassay.labels.probe import Probe
+from crowdassay.labels.sides import alike
+from crowdassay.labels.source import open_columns
+from crowdassay.labels.telling import QUESTION_NAMES, REPEATS_ASKED, codes_of, n_pairs
+from crowdassay.labels.values import shown, shown_file
+from crowdassay.read_options import join_names
+
+# Each of these may number its own items, or ask something else of them.
+PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus", "experiment", "study", "condition", "version"})
+# Systems of whose outputs several answer one question, and what is asked of one item.
+LABELLED_APART = frozenset({"system", "model", "generator", "llm", "variant", "queried", "asked"}) | QUESTION_NAMES
+MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
+
+
+def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]:
+    """Return a note where an item's name comes with several datasets, splits or batches, each of which may number its own."""
+    named = [columns.get(role, "") for role in ("item", "worker")]
+    shared = set.intersection(*(file.keys for file in probes))
+    parts = [name for name in sorted(shared) if last_word(name) in PART_WORDS and name not in columns.values()]
+    if not parts or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
+        return []
+    try:
+        tables = [open_columns(file, [*named, *parts], named).read() for file in probes]
+    except CrowdassayError:  # such as a dataset that is an object: nobody asked for it
+        return []
+    table = pa.concat_tables(tables, promote_options="permissive")
+    if (part := merging_part(table, named[:1], named[1])) is None:
+        return []
+    return [
+        f"Rows of one {shown(named[0])} are of several {shown(part)}; if each numbers items of its own, say --item-column "
+        f"{shown_file(join_names([named[0], part]))}."
+    ]
+
+
+def refuse_merged(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
+    """Raise `ColumnError` where rows of one guessed item are of several systems or questions that workers met.
+
+    Where many labels repeat a worker and an item, `check_repeats` stops with all columns that may tell items.
+    """
+    named = [columns.get(role, "") for role in ("item", "worker")]
+    shared = set.intersection(*(file.keys for file in probes))
+    sides = {side for pair in alike(sorted(shared)) for side in pair}  # of comparisons
+    apart = [name for name in sorted(shared - sides - {*columns.values()}) if not LABELLED_APART.isdisjoint(words_of(name))]
+    if not apart or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
+        return
+    try:
+        tables = [open_columns(file, [*named, *apart], named).read() for file in probes]
+    except CrowdassayError:
+        return
+    table = pa.concat_tables(tables, promote_options="permissive")
+    for name in apart:
+        if _is_merged(table, named[0], named[1], name):
+            item, both = shown_file(named[0]), shown_file(join_names([named[0], name]))
+            raise ColumnError(
+                f"Rows of one {shown(named[0])} are of several {shown(name)}.",
+                ways=[f"if each was labelled by itself, say --item-column {both}", f"otherwise say --item-column {item}"],
+            )
+
+
+def _is_merged(table: pa.Table, item: str, worker: str, beside: str) -> bool:
+    """Return whether several values of a column come with one item, and with one worker.
+
+    >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abcd"[n % 4]} for n in range(20)]
+    >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
+    False
+    >>> rows = [{"q": n // 2, "model": "xy"[n % 2], "who": "abc"[n % 3]} for n in range(20)]
+    >>> _is_merged(pa.Table.from_pylist(rows), "q", "who", "model")
+    True
+    """
+    of_item, who, part = (codes_of(table[name]) for name in (item, worker, beside))
+    if of_item is None or who is None or part is None or not part.max():
+        return False
+    if REPEATS_ASKED * (len(who) - n_pairs(of_item, who)) >= len(who):
+        return False
+    several = [n_pairs(codes, part) for codes in (of_item, who)]
+    n_items, n_workers = int(of_item.max()) + 1, int(who.max()) + 1
+    again = len(who) > n_workers  # else nobody can have met several
+    return REPEATS_ASKED * (several[0] - n_items) >= n_items and (not again or several[1] > n_workers)
+
+
+def merging_part(table: pa.Table, items: Sequence[str], worker: str) -> str | None:
+    """Return the column of datasets, splits or batches that parts several items, each part labelled by several; else None.
+
+    >>> rows = [{"set": s, "n": n, "who": w} for s in "ab" for n in range(3) for w in (f"{s}1", f"{s}2")]
+    >>> merging_part(pa.Table.from_pylist(rows), ["n"], "who")
+    'set'
+    """
+    coded = [codes_of(table[name]) for name in (*items, worker)]
+    item = np.zeros(table.num_rows, np.int64)
+    for codes in coded[:-1]:
+        if codes is None:
+            return None
+        item = np.unique(item * (int(codes.max()) + 1) + codes, return_inverse=True)[1]
+    who = coded[-1]
+    for name in table.column_names:
+        if last_word(name) not in PART_WORDS or name in items or who is None or (part := codes_of(table[name])) is None:
+            continue
+        groups, group = np.unique(item * (int(part.max()) + 1) + part, return_inverse=True)
+        n_parts = np.bincount(groups // (int(part.max()) + 1))
+        split = n_parts[groups // (int(part.max()) + 1)] > 1
+        workers = np.bincount(np.unique(group * (int(who.max()) + 1) + who) // (int(who.max()) + 1))
+        several, n_items = int((n_parts > 1).sum()), int((n_parts > 0).sum())
+        if several > 1 and REPEATS_ASKED * several >= n_items and 2 * (workers[split] > 1).sum() >= split.sum():
+            return name
+    return None
