@@ -86,7 +86,7 @@ def _is_merged(table: pa.Table, item: str, worker: str, beside: str) -> bool:
     several = [n_pairs(codes, part) for codes in (of_item, who)]
     n_items, n_workers = int(of_item.max()) + 1, int(who.max()) + 1
     again = len(who) > n_workers  # else nobody can have met several
-    return REPEATS_ASKED * (several[0] - n_items) >= n_items and (not again or several[1] > n_workers)
+    return several[0] > n_items and (not again or several[1] > n_workers)
 
 
 def merging_part(table: pa.Table, items: Sequence[str], worker: str) -> str | None:
