@@ -26,16 +26,8 @@ MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
 def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]:
     """Return a note where an item's name comes with several datasets, splits or batches, each of which may number its own."""
     named = [columns.get(role, "") for role in ("item", "worker")]
-    shared = set.intersection(*(file.keys for file in probes))
-    parts = [name for name in sorted(shared) if last_word(name) in PART_WORDS and name not in columns.values()]
-    if not parts or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
-        return []
-    try:
-        tables = [open_columns(file, [*named, *parts], named).read() for file in probes]
-    except CrowdassayError:  # such as a dataset that is an object: nobody asked for it
-        return []
-    table = pa.concat_tables(tables, promote_options="permissive")
-    if (part := merging_part(table, named[:1], named[1])) is None:
+    table = _with_beside(probes, columns, [name for name in _shared(probes) if last_word(name) in PART_WORDS])
+    if table is None or (part := merging_part(table, named[:1], named[1])) is None:
         return []
     return [
         f"Rows of one {shown(named[0])} are of several {shown(part)}; if each numbers items of its own, say --item-column "
@@ -48,24 +40,39 @@ def refuse_merged(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
 
     Where many labels repeat a worker and an item, `check_repeats` stops with all columns that may tell items.
     """
+    shared = _shared(probes)
+    sides = {side for pair in alike(shared) for side in pair}  # of comparisons
+    apart = [name for name in shared if name not in sides and not LABELLED_APART.isdisjoint(words_of(name))]
+    if (table := _with_beside(probes, columns, apart)) is None:
+        return
+    item, worker, *beside = table.column_names
+    if (name := next((one for one in beside if _is_merged(table, item, worker, one)), None)) is not None:
+        both = shown_file(join_names([item, name]))
+        raise ColumnError(
+            f"Rows of one {shown(item)} are of several {shown(name)}.",
+            ways=[
+                f"if each was labelled by itself, say --item-column {both}",
+                f"otherwise say --item-column {shown_file(item)}",
+            ],
+        )
+
+
+def _shared(probes: Sequence[Probe]) -> list[str]:
+    return sorted(set.intersection(*(file.keys for file in probes)))
+
+
+def _with_beside(probes: Sequence[Probe], columns: Mapping[str, str], beside: Sequence[str]) -> pa.Table | None:
+    """Return the item's and the worker's columns with others beside them; None without any, or where reading takes long."""
     named = [columns.get(role, "") for role in ("item", "worker")]
-    shared = set.intersection(*(file.keys for file in probes))
-    sides = {side for pair in alike(sorted(shared)) for side in pair}  # of comparisons
-    apart = [name for name in sorted(shared - sides - {*columns.values()}) if not LABELLED_APART.isdisjoint(words_of(name))]
-    if not apart or not shared.issuperset(named) or any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes):
-        return
+    beside = [name for name in beside if name not in columns.values()]
+    large = any(file.stamp and file.stamp[2] > MOST_NOTED_BYTES for file in probes)
+    if not beside or large or not {*named} <= {*_shared(probes)}:
+        return None
     try:
-        tables = [open_columns(file, [*named, *apart], named).read() for file in probes]
-    except CrowdassayError:
-        return
-    table = pa.concat_tables(tables, promote_options="permissive")
-    for name in apart:
-        if _is_merged(table, named[0], named[1], name):
-            item, both = shown_file(named[0]), shown_file(join_names([named[0], name]))
-            raise ColumnError(
-                f"Rows of one {shown(named[0])} are of several {shown(name)}.",
-                ways=[f"if each was labelled by itself, say --item-column {both}", f"otherwise say --item-column {item}"],
-            )
+        tables = [open_columns(file, [*named, *beside], named).read() for file in probes]
+    except CrowdassayError:  # such as a dataset that is an object: nobody asked for it
+        return None
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _is_merged(table: pa.Table, item: str, worker: str, beside: str) -> bool:

@@ -10,6 +10,7 @@ from crowdassay.errors import DataError
 from crowdassay.labels.formats.foreign import is_of_ibex
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.probe import Probe
+from crowdassay.labels.raw import refuse_bad_bytes
 from crowdassay.read_options import ReadOptions
 
 TIME, WHO, CONTROLLER, ITEM, ELEMENT, KIND, _, SHOWN, ANSWER, CORRECT, TOOK = range(11)  # the fields, from 0
@@ -32,7 +33,12 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read the answers to every controller's questions; items of practice are left out."""
     rows = Annotations(IBEX_ITEM, "hash of who answered", "answer to *")
     with probe.opened() as stream:
-        every = list(_rows(stream.read().splitlines()))
+        raw = stream.read()
+    try:
+        raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        refuse_bad_bytes(probe.path, raw)
+    every = list(_rows(raw.splitlines()))
     answers = [row for row in every if _is_answer(row)]
     if not answers or any(map(_is_of_penn, every)):
         raise DataError(
