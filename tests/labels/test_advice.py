@@ -814,6 +814,9 @@ def test_rows_that_all_end_before_the_last_columns_are_read_and_noted(tmp_path):
     path.write_text(path.read_text() + "i9,w9\n")
     with pytest.raises(CrowdassayError, match="Line 14"):
         read_labels(path)
+    path.write_text("\n".join(["row,item,worker,label,more", *rows]) + "\n")  # the first cell may be the one that is missing
+    with pytest.raises(CrowdassayError, match="Line 2"):
+        read_labels(path)
 
 
 def test_numbers_that_are_no_moments_are_not_said_to_be_times(tmp_path):

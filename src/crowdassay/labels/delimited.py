@@ -37,6 +37,7 @@ SEPARATOR_LINE = re.compile(rf'"?sep=."?[ \t]*(?:\r\n|\r|\n){BLANK_LINES.pattern
 LINE_END = re.compile(r"\r\n|\r|\n")
 SAMPLE_BYTES, SAMPLE_RECORDS = 1 << 18, 50  # bytes, records
 FIRST_ROWS = 5000  # that are enough to see what a column holds
+LEFT_OUT = frozenset({"Approve", "Reject"})  # columns for the requester, which Mechanical Turk names and leaves out of rows
 LISTED_LINES = 20
 LACKING = 0.9  # how far records agree with a header that lacks its first name: less than with one that lacks none
 MOST_TITLES = 30  # lines above a header
@@ -111,19 +112,21 @@ class Dialect:
 
 
 def common_width(raw: bytes, dialect: Dialect) -> int | None:
-    r"""Return how many cells every row from a file's beginning has, if fewer than the header; None where rows differ.
+    r"""Return how many cells every row has where what all lack is known to be left out; None elsewhere: cells may have moved.
 
-    >>> short = sniff(b"a,b,c\n1,2\n3,4\n5,6\n", Path("x.csv"))
-    >>> common_width(b"a,b,c\n1,2\n3,4\n5,6\n", short), common_width(b"a,b,c\n1,2\n3,4,5\n5,6\n", short)
+    >>> short = sniff(b"a,b,Reject\n1,2\n3,4\n5,6\n", Path("x.csv"))
+    >>> common_width(b"a,b,Reject\n1,2\n3,4\n5,6\n", short), common_width(b"a,b,Reject\n1,2\n3,4,5\n5,6\n", short)
     (2, None)
     """
+    if not dialect.header or dialect.header[-1] not in LEFT_OUT:
+        return None
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(raw)
     try:
         rows = [row for row in islice(dialect.reader(io.StringIO(text, newline="")), FIRST_ROWS) if any(row)]
     except csv.Error:
         return None
     widths = {len(row) for row in rows[1:-1] or rows[1:]}  # the last may be cut
-    return widths.pop() if len(widths) == 1 and min(widths) < len(dialect.header) else None
+    return widths.pop() if len(widths) == 1 and LEFT_OUT.issuperset(dialect.header[min(widths) :]) else None
 
 
 def sniff(raw: bytes, path: Path) -> Dialect:
