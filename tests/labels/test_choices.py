@@ -116,3 +116,8 @@ def test_classes_that_hold_commas_are_given_in_quotes(tmp_path):
     path = written(tmp_path, "yes,but", "no", "yes,but", "no")
     labels = read_labels(path, classes=split_commas('no,"yes,but"'))
     assert labels.class_names == ("no", "yes,but")
+
+
+def test_a_slip_among_choices_makes_no_classes_of_them(tmp_path):
+    with pytest.raises(DataError, match="Some labels name several choices"):
+        read_labels(written(tmp_path, "cat,dog", "dog,cat", "cat,cat", "cat", "dog", "cat"))

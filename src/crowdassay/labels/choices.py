@@ -9,7 +9,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from crowdassay.errors import DataError
@@ -35,8 +35,8 @@ def choices_of(texts: Collection[str]) -> dict[str, list[str]]:
     plain = [text for text, choices in apart.items() if choices is None]
     for separator in SEPARATORS_OF_CHOICES:
         found = {text: parts for text in plain if (parts := _parts(text, separator)) is not None}
-        if any(len(set(parts)) < len(parts) for parts in found.values()):
-            continue  # codes such as 1,0,0,1: nobody names a choice twice
+        if _are_codes(found.values()):
+            continue
         used = Counter(part for text in plain for part in set(found.get(text, [text.strip()])))
         if any(used[part] > 1 for parts in found.values() for part in parts):
             apart.update(found)
@@ -96,7 +96,7 @@ def _certain_set(marked: Collection[str], whole: Collection[str]) -> str | None:
         found = {text: parts for text in marked if (parts := _parts(text, separator)) is not None}
         if separator == JOINED:  # what --options set has made is no doubt meant so
             found = {} if all(parts == sorted(parts) for parts in found.values()) else found
-        if any(len(set(parts)) < len(parts) for parts in found.values()):
+        if _are_codes(found.values()):
             continue
         if separator == "," and all(len(parts) == 2 and are_numbers(parts) for parts in found.values()):
             continue  # decimal commas
@@ -123,6 +123,16 @@ def listed_choices(text: str) -> list[str] | None:
         return _parts(inside[0], ",") or inside if inside is not None and len(inside) == 1 else inside
     plain = isinstance(values, list) and not any(isinstance(value, list | dict | tuple | set) for value in values)
     return [str(value) for value in values if value is not None] if plain else None
+
+
+def _are_codes(found: Collection[Sequence[str]]) -> bool:
+    """Return whether what a separator parts are codes such as 1,0,0,1: numbers, as many each time, of which some come again.
+
+    >>> _are_codes([["1", "0", "0"], ["0", "1", "0"]]), _are_codes([["cat", "cat"], ["dog", "cat"]]), _are_codes([["1", "2"]])
+    (True, False, False)
+    """
+    again = any(len(set(parts)) < len(parts) for parts in found)
+    return again and len(set(map(len, found))) == 1 and all(map(are_numbers, found))
 
 
 def _parts(text: str, separator: str) -> list[str] | None:
