@@ -10,6 +10,7 @@ from crowdassay.errors import ColumnError
 from crowdassay.labels.columns import MADE_OF_SEVERAL, free_of, is_of_numbered
 from crowdassay.labels.contents import cell_text, could_hold, is_called_label, is_count, is_id, is_kind
 from crowdassay.labels.roles import ROLES, Role, plain_name
+from crowdassay.labels.side_proposals import compared_said
 from crowdassay.labels.values import are_numbers, listed, shown
 
 NEAR_ENOUGH = 0.8  # similarity from which on a name is worth suggesting
@@ -27,8 +28,6 @@ def not_found(
     error = _missing(names, wanted, chosen, given, rows)
     if not {"left", "right"} <= {role.name for role in wanted if role.required}:
         return error
-    from crowdassay.labels.side_proposals import compared_said  # noqa: PLC0415 - seldom needed
-
     said = " ".join([error.message, *compared_said(names, chosen, given, rows)])
     return ColumnError(said, missing=error.missing, found_nothing=error.found_nothing)
 

@@ -23,9 +23,8 @@ from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown, shown_file
 from crowdassay.read_options import ReadOptions, join_names
 
-TOKENS = frozenset(
-    {"text", "sentence", "document", "utterance"}
-)  # what lists of tokens are called, which have tags beside them
+# What lists of tokens are called, which have tags beside them.
+TOKENS = frozenset({"text", "sentence", "document", "utterance"})
 BESIDE_ITEMS = "judgement beside an item"  # the key under which what stood in parallel lists is put together
 DEEPEST = 6  # objects within objects that are looked at
 
