@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdassay.errors import ColumnError, DataError
+from crowdassay.errors import ColumnError, DataError, ParameterError
 from crowdassay.ranking.pairs import read_pairs
 
 NO_SIDES = "If no column names the two that were compared, add left and right"
@@ -250,3 +250,29 @@ def test_a_column_that_is_only_noted_may_hold_other_letters(tmp_path):
     path.write_bytes(b"left,right,winner,subject\nx,y,left,Ren\xe9\ny,z,right,Ren\xe9\nz,x,left,Bo\nx,z,left,Bo\n")
     assert read_pairs(path).n_pairs == 4
     np.testing.assert_array_equal(read_pairs(path).worker, -1)
+
+
+def test_named_columns_hold_the_votes_of_one_worker_each(tmp_path):
+    """Exports: ann1, ann2 ... beside the two that were compared, with codes; the message proposes what reads them."""
+    rows = [("xyz"[n % 3], "yzx"[n % 3], 1 + n % 2, 2 - n % 2) for n in range(12)]
+    path = tmp_path / "pairs.csv"
+    path.write_text("model_a,model_b,ann1,ann2\n" + "".join(f"{a},{b},{v},{w}\n" for a, b, v, w in rows))
+    with pytest.raises(
+        ColumnError, match=r"each of 'ann1', 'ann2' holds the choices of one worker, say .worker_columns. 'ann\*'"
+    ):
+        read_pairs(path)
+    pairs = read_pairs(path, worker_columns="ann*")
+    assert pairs.workers.to_pylist() == ["ann1", "ann2"]
+    assert pairs.worker.tolist() == [0] * 12 + [1] * 12
+    assert pairs.outcome.tolist() == [row[2] - 1 for row in rows] + [row[3] - 1 for row in rows]
+    assert pairs.question.tolist() == [*range(12)] * 2
+    assert not any("voter" in note for note in pairs.notes)
+    turned = read_pairs(path, worker_columns=["ann1", "ann2"], winners="1=right,2=left")
+    assert turned.outcome.tolist() == [1 - outcome for outcome in pairs.outcome.tolist()]
+    assert read_pairs(path, worker_columns=["ann2"]).workers.to_pylist() == ["ann2"]
+    frame = pa.table({"model_a": ["x"], "model_b": ["y"], "ann": ["a"], "bo": ["b"]})
+    assert read_pairs(frame, worker_columns="ann,bo").outcome.tolist() == [0, 1]
+    with pytest.raises(ColumnError, match="No column is named 'cy'"):
+        read_pairs(frame, worker_columns="cy")
+    with pytest.raises(ParameterError, match="`winner_column` says nothing"):
+        read_pairs(frame, worker_columns="ann,bo", winner_column="ann")

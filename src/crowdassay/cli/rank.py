@@ -27,7 +27,7 @@ RANK = StudyCommand(
 RANK_SETTINGS = ("ties", "intervals", "confidence", "resamples", "seed", "max_iter")
 PAIR_READING = (
     "left_column", "right_column", "winner_column", "worker_column", "winners", "both_bad", "allow_drops", "sheet", "encoding",
-    "no_header",
+    "no_header", "worker_columns",
 )  # fmt: skip
 
 
@@ -59,6 +59,10 @@ PAIR_READING = (
     "left's first: the larger wins.",
 )
 @click.option("--worker-column", help="Column of who compared; there need be none.")
+@click.option(
+    "--worker-columns",
+    help="Every worker has a column that says who won: their names or patterns such as 'rater*', separated by commas.",
+)
 @click.option(
     "--winners",
     default="auto",

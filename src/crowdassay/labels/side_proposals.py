@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -17,7 +18,8 @@ from crowdassay.labels.contents import (
     key_of,
     words_of,
 )
-from crowdassay.labels.roles import ROLES
+from crowdassay.labels.formats.stems import as_pattern
+from crowdassay.labels.roles import ROLES, is_worker_name
 from crowdassay.labels.sides import (
     LEFT,
     MOST_CODES,
@@ -81,8 +83,9 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     options = {role: given.get(role) or (None if sides else name) for role, name in zip(("left", "right"), pair, strict=True)}
     ifs = [] if sides else [f"{joined([shown(name) for name in pair])} are the two that were compared"]
     told = "winner" in known or given.get("winner")
-    won = [] if told else _may_say_who_won(free, rows, pair)
-    scores = [] if told or won else _may_be_scores(free, rows, pair)
+    voters = [] if told else _voters(free, rows, pair)
+    won = [] if told or voters else _may_say_who_won(free, rows, pair)
+    scores = [] if told or voters or won else _may_be_scores(free, rows, pair)
     options["winner"] = given.get("winner")
     if len(won) == 1:
         ifs.append(f"{shown(won[0])} says who won")
@@ -90,11 +93,16 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     if scores:
         ifs.append(f"the larger of {joined([shown(name) for name in scores[0]])} won")
         options["winner"] = join_names(scores[0])
+    if voters:
+        ifs.append(f"each of {listed(voters, MOST_OTHERS)} holds the choices of one worker")
     if not ifs and not won:
         return []
     said = " ".join(f"{ROLES[role].option} {shown_file(name)}" for role, name in options.items() if name)
     said = f"say {said}" if said else ""
-    if len(won) > 1:
+    if voters:
+        own = as_pattern(names, [n for n, name in enumerate(names) if name in voters])
+        said += f"{' ' if said else 'say '}--worker-columns {shown_file(own)}"
+    elif len(won) > 1:
         said += f"{', and ' if said else ''}choose one of {listed(won, MOST_OTHERS)} with --winner-column"
     elif not (won or scores or told):
         said += ", and name the column that says who won with --winner-column"
@@ -249,6 +257,24 @@ def _are_ids(one: str, two: str) -> bool:
     (True, False)
     """
     return is_id(" ".join(word for word, other in zip(name_parts(one), name_parts(two), strict=True) if word == other))
+
+
+def _voters(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> list[str]:
+    """Return the columns of workers who said which one won: numbered alike, with few words or codes that all of them use.
+
+    >>> rows = [{"ann1": n % 2, "ann2": n % 3 % 2, "len_1": 7 * n, "len_2": 5 * n} for n in range(12)]
+    >>> _voters([*rows[0]], rows, ["l", "r"])
+    ['ann1', 'ann2']
+    """
+    families: dict[str, list[str]] = {}
+    for name in (name for name in names if re.search(r"\d", name) or is_worker_name(name)):
+        families.setdefault(re.sub(r"\d+|(?<=[\s_\-])[a-z]$", "*", name), []).append(name)
+    for family in (own for own in families.values() if len(own) > 1 and len(rows) >= LEAST_CHOICES):
+        words = {cell for name in family for cell in texts_of(rows, name) if _is_given(cell)}
+        codes = all(map(is_worker_name, family)) and 1 < len(words) <= MOST_CODES
+        if codes or (not are_numbers(words) and all(says_who_won(rows, name, compared) for name in family)):
+            return family
+    return []
 
 
 def _may_say_who_won(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> list[str]:

@@ -14,7 +14,10 @@ from crowdassay.arrays import BoolArray, FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, refuse_nul
 from crowdassay.labels.encode import code_column
-from crowdassay.labels.native import ANY_FRAME, frame_columns, is_records
+from crowdassay.labels.headless import numbered
+from crowdassay.labels.native import ANY_FRAME, as_narwhal, frame_columns, is_records
+from crowdassay.labels.probe import probe
+from crowdassay.labels.raw import as_utf8, check_file
 from crowdassay.labels.report import check_dropped
 from crowdassay.labels.roles import RoleLike
 from crowdassay.labels.source import read_table
@@ -72,6 +75,19 @@ def read_columns(
         held = f"{shown(found.source)} holds" if isinstance(data, str | Path) else "the frame has"
         raise DataError(f"There were no {what} found: {held} no rows.")
     return found
+
+
+def names_of_columns(data: object, opening: Opening = AS_IT_IS) -> list[str]:
+    """Return what the columns of a frame or a file are called; none of what is neither.
+
+    >>> names_of_columns(pa.table({"left": ["x"], "ann": ["a"]}))
+    ['left', 'ann']
+    """
+    if not isinstance(data, str | Path):
+        return [] if (taken := as_narwhal(data)) is None else list(taken[1])
+    with as_utf8(check_file(data)[0], opening) as (text, _):
+        seen = numbered(probe(text)) if opening.no_header else probe(text)
+        return list(seen.header) if seen.dialect is not None else sorted(seen.keys)
 
 
 def encode_names(column: ArrowColumn, role: str) -> tuple[IntArray, pa.Array]:

@@ -109,7 +109,7 @@ class BradleyTerry(FittableStudy[Pairs]):
         data : frame, str, Path or Pairs
         **reading
             As for `crowdassay.ranking.pairs.read_pairs`: left_column, right_column, winner_column, worker_column,
-            group_column, question_column, style, winners, both_bad, allow_drops, sheet, encoding, no_header.
+            group_column, question_column, style, winners, both_bad, allow_drops, sheet, encoding, no_header, worker_columns.
         """
         self._check()
         if isinstance(data, Pairs):

@@ -30,7 +30,7 @@ from crowdassay.ranking.winners import (
     read_meanings,
     read_winners,
 )
-from crowdassay.read_options import Opening
+from crowdassay.read_options import Opening, split_commas
 from crowdassay.results.parameters import check_choice
 from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
@@ -144,6 +144,7 @@ def read_pairs(
     sheet: str | None = None,
     encoding: str | None = None,
     no_header: bool = False,
+    worker_columns: str | Sequence[str] | None = None,
 ) -> Pairs:
     """Take comparisons from a frame or a file.
 
@@ -176,12 +177,15 @@ def read_pairs(
         How text is written that is not UTF-8, such as windows-1252.
     no_header : bool
         The first row names no columns: they are named by their number, from 1.
+    worker_columns : list of str, optional
+        Every worker has a column that says who won: their names, or patterns such as ``rater*``.
     """
     check_choice("both_bad", both_bad, ("tie", "drop"))
     read_meanings(winners)  # which refuses what it cannot be, whatever the comparisons are
     given = {"left": left_column, "right": right_column, "winner": winner_column, "worker": worker_column}
     beside = {"group": group_column, "question": question_column}
-    columns = read_pair_columns(data, {**given, **beside}, style, Opening(sheet, encoding, no_header))
+    voters = split_commas(worker_columns) if isinstance(worker_columns, str) else worker_columns or ()
+    columns = read_pair_columns(data, {**given, **beside}, style, Opening(sheet, encoding, no_header), voters)
     return encode_pairs(columns, tuple(style), winners=winners, both_bad=both_bad, allow_drops=allow_drops)
 
 
@@ -285,7 +289,7 @@ def _read_votes(
     said += numbers_said([number for *_, numbers in read for number in numbers], sides)
     turned = np.repeat([name == "winner turned round" for name in votes], n_rows)
     outcome = np.where(turned & np.isnan(share), TURNED[outcome], outcome)
-    voters = [] if len(votes) == 1 or turned.any() else [columns.names[name] for name in votes]
+    voters = [] if votes == ["winner"] or turned.any() else [columns.names[name] for name in votes]
     return outcome, np.where(turned, 1 - share, share), turned, voters, said
 
 

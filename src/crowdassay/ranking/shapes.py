@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, without
-from crowdassay.labels.columns import split_names
+from crowdassay.labels.columns import matching_columns, split_names
 from crowdassay.labels.formats.not_workers import is_nothing
 from crowdassay.labels.roles import JUDGE_MODELS, ROLES, Role, plain_name
 from crowdassay.labels.side_proposals import split_both
 from crowdassay.labels.sides import WON_AND_LOST, turned_round
-from crowdassay.labels.study_columns import Columns, encode_numbers, read_columns
+from crowdassay.labels.study_columns import Columns, encode_numbers, names_of_columns, read_columns
 from crowdassay.labels.values import as_text, mapping, shown, shown_file, text_of
 from crowdassay.read_options import AS_IT_IS, Opening, join_names
 
@@ -54,7 +54,9 @@ FROM_NOUGHT, FROM_ONE = (  # with one more than may be, so that none is left out
 Given = dict[str, str | None]
 
 
-def read_pair_columns(data: object, given: Given, style: Sequence[str], opening: Opening = AS_IT_IS) -> Columns:
+def read_pair_columns(
+    data: object, given: Given, style: Sequence[str], opening: Opening = AS_IT_IS, voters: Sequence[str] = ()
+) -> Columns:
     """Read the columns of comparisons; those of the shape of a tool are known by their names.
 
     A table has the columns left, right and winner, with the columns of every style. Where both orders of a pair are in one row,
@@ -63,6 +65,8 @@ def read_pair_columns(data: object, given: Given, style: Sequence[str], opening:
     ``winner 2`` ..., and nobody else is a worker unless a column is named; where only the winner and the loser are known there
     are ``winner`` and ``loser``, and neither left nor right.
     """
+    if voters:
+        return _read_voters(data, voters, given, style, opening)
     if isinstance(data, str | Path) and (columns := _read_label_studio(data, given)) is not None:
         if opening != AS_IT_IS:
             raise ParameterError(f"{opening.refusal()}, and {shown(columns.source)} is none; leave it out.")
@@ -122,6 +126,20 @@ def _read_scores(data: object, scores: Sequence[str], given: Given, style: Seque
     names = {role: name for role, name in columns.names.items() if role not in named}
     winner = pa.array(left - right, from_pandas=True)  # missing where one is
     return replace(columns, table={**columns.table, "winner": winner}, names={**names, "winner": join_names(scores)})
+
+
+def _read_voters(data: object, voters: Sequence[str], given: Given, style: Sequence[str], opening: Opening) -> Columns:
+    """Read columns of which each holds the votes of one worker, by their names or by patterns."""
+    if named := next((role for role in ("winner", "worker") if given[role] is not None), None):
+        raise ParameterError(
+            f"--worker-columns says who won by whom, so that --{named}-column says nothing; leave out one of the two."
+        )
+    names = matching_columns(names_of_columns(data, opening), voters)
+    votes = {f"winner {n}": name for n, name in enumerate(names, 1)}
+    roles = [Role(role, "--worker-columns") for role in votes]
+    beside = [role for role in PAIR_ROLES[4:] if role.name not in NOTED]
+    columns = _read_with_style(data, (*PAIR_ROLES[:2], *roles, *beside), {**given, **votes}, style, opening)
+    return replace(_no_more_voters(columns), names=columns.names | {"worker": "column"})
 
 
 def _read_both(data: object, given: Given, style: Sequence[str], opening: Opening) -> Columns:
