@@ -46,6 +46,20 @@ def test_how_people_do_not_answer(word):
     assert "no answer was given" in arrange_classes(pa.array(["yes", word, "no"]), np.ones(3, int))[2][-1]
 
 
+@pytest.mark.parametrize("engine", ["local", "files"])
+@pytest.mark.parametrize("word", ["NA", "nan", "NULL", "<NA>"])
+def test_what_tables_write_for_no_answer_is_asked_about(run, labels, engine, word):
+    labels.write_text("\n".join([*ROWS, f"i0,w4,{word}", "i1,w4,yes"]))
+    command = ("aggregate", labels, "--method", "majority", "--engine", engine, "--json")
+    code, _, err = run(*command[:-1])
+    assert (
+        code,
+        f"Error: Some labels are '{word}', by which tables mean that nobody answered; say --missing '{word}'" in err,
+    ) == (1, True)
+    assert json.loads(run(*command, "--missing", word)[1])["classes"] == ["no", "yes"]
+    assert json.loads(run(*command, "--classes", f"no,yes,{word}")[1])["classes"] == ["no", "yes", word]
+
+
 @pytest.mark.parametrize("word", ["none", "other", "unknown", "neutral", "0", "no"])
 def test_what_may_well_be_a_class(word):
     assert arrange_classes(pa.array(["yes", word]), np.ones(2, int))[2] == []

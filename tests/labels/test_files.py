@@ -132,7 +132,7 @@ def test_mixed_line_ends_and_leading_blank_lines(tmp_path, data):
 
 
 def test_only_blank_is_missing(tmp_path):
-    report = read_labels(write(tmp_path, "a.csv", HEAD + b'a,w,x\n,w,y\n"",w,y\n"  ",w,y\na,v,NA\na,u,y\n')).report
+    report = read_labels(write(tmp_path, "a.csv", HEAD + b'a,w,x\n,w,y\n"",w,y\n"  ",w,y\na,NA,None\na,u,y\n')).report
     assert report.dropped == {"missing item": 3}
     assert report.rows_read == 6
 

@@ -38,13 +38,14 @@ MANY_CLASSES = 50  # classes from which on they may be none
 # Only what hardly anybody would call a class; "none", "other" and "unknown" often are one.
 UNANSWERED = frozenset({
     "__invalid__", "error", "parse error", "inf", "-inf", "infinity",
-    "n/a", "na", "nan", "null", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
+    "n/a", "?", "??", "???", "-", "--", "skip", "skipped", "unsure", "not sure", "i'm not sure", "idk",
     "don't know", "dont know", "i don't know", "i dont know", "don’t know", "i don’t know", "can't tell", "can’t tell",
     "cannot tell", "cannot judge", "can't judge", "no answer", "refused", "weiß nicht", "weiss nicht", "ich weiß nicht",
     "keine angabe", "k.a", "ne sait pas", "je ne sais pas", "no sé", "no se", "non so", "не знаю", "不知道",
 })  # fmt: skip
-# What surveys write where nobody answered.
+# What surveys and tables write where nobody answered.
 MISSING_CODES = frozenset({"-9", "-99", "-999", "-9999", "-77", "-88"})
+MISSING_WORDS = frozenset({"na", "nan", "<na>", "null", "#n/a"})
 
 
 def arrange_classes(
@@ -96,23 +97,27 @@ def arrange_classes(
 
 
 def missing_codes(names: Sequence[str]) -> list[str]:
-    """Return the classes that are a code such as -99, where no other is a negative number: nobody answered there.
+    """Return the classes that are NA or the like, or a code such as -99 where no other is a negative number: nobody answered.
 
     >>> missing_codes(["-99", "1", "2"]), missing_codes(["-99.0", "no", "yes"]), missing_codes(["-10", "-9", "0"])
     (['-99'], ['-99.0'], [])
+    >>> missing_codes(["NA", "no", "yes"]), missing_codes(["none", "yes"])
+    (['NA'], [])
     """
-    found = [name for name in names if (number_key(name) or name) in MISSING_CODES]
-    others = [number_of(name) or 0.0 for name in names if name not in found]
-    return found if others and min(others) >= 0 else []
+    words = [name for name in names if _folded(name) in MISSING_WORDS]
+    codes = [name for name in names if (number_key(name) or name) in MISSING_CODES]
+    others = [number_of(name) or 0.0 for name in names if name not in [*words, *codes]]
+    return [*words, *(codes if others and min(others) >= 0 else [])] if others else []
 
 
 def refuse_missing_codes(names: Sequence[str]) -> None:
     """Refuse classes of which one means that nobody answered."""
     if found := missing_codes(names):
         options = " ".join(f"--missing {shown(name)}" for name in found)
+        codes = all(number_of(name) is not None for name in found)
         raise DataError(
-            f"Some labels are {listed(found)}, by which surveys mean that nobody answered; say {options}, or, if they are "
-            "labels, name all classes with --classes."
+            f"Some labels are {listed(found)}, by which {'surveys' if codes else 'tables'} mean that nobody answered; say "
+            f"{options}, or, if they are labels, name all classes with --classes."
         )
 
 

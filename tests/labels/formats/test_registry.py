@@ -303,7 +303,10 @@ def test_results_of_ibex_are_read_by_their_rows_of_answers(tmp_path, comments):
     answers = [row for row in rows if row.endswith("4700") and "practice" not in row]
     path.write_text("\n".join(answers))  # which is a table by itself
     assert read_labels(path).n_labels == 4
-    labels = read_labels(path, no_header=True, item_column="4", worker_column="2", label_column="9")
+    columns = {"no_header": True, "item_column": "4", "worker_column": "2", "label_column": "9"}
+    with pytest.raises(DataError, match="Some labels are 'NULL', by which tables mean that nobody answered"):
+        read_labels(path, **columns)
+    labels = read_labels(path, **columns, classes=["Neutral", "Good%2C yes", "NULL"])
     assert (labels.n_labels, labels.n_items) == (6, 3)
 
 

@@ -75,6 +75,33 @@ def test_minus_one_must_be_explained(tmp_path, kind):
     assert label.workers.to_pylist() == (["lf_a", "lf_b", "lf_c"] if kind == "frame" else ["0", "1", "2"])
 
 
+def words_table(tmp_path, *rows):
+    path = tmp_path / "wide.csv"
+    path.write_text("id,rater1,rater2,rater3\n" + "".join(f"{n},{','.join(row)}\n" for n, row in enumerate(rows)))
+    return path
+
+
+def test_none_among_words_may_be_a_class_and_is_asked_about(tmp_path):
+    """A third of the labels was lost without a word: 'none' is what a rater may answer, and what a program may write."""
+    path = words_table(tmp_path, ("joy", "none", "none"), ("none", "none", "joy"), ("fear", "joy", "fear"))
+    with pytest.raises(
+        ParameterError, match="'none' stands in 4 of 9 cells; if nobody answered there, say `missing` 'none'; if"
+    ):
+        read_labels(path)
+    assert read_labels(path, missing="none").n_labels == 5
+    assert read_labels(path, classes=["fear", "joy", "none"]).n_labels == 9
+
+
+def test_words_for_gaps_are_left_out_where_they_can_be_nothing_else_and_it_is_said(tmp_path):
+    scores = read_labels(words_table(tmp_path, ("1", "NA", "2"), ("2", "2", "NA"), ("1", "1", "2")))
+    assert (scores.n_labels, scores.class_names) == (7, ("1", "2"))
+    assert "'NA' stands in 2 of 9 cells: taken for no label." in scores.report.notes[-1]
+    design = [("joy", "fear", "None"), ("None", "joy", "joy"), ("fear", "None", "joy"), ("joy", "None", "joy")] * 3
+    paired = read_labels(words_table(tmp_path, *design))  # two of three raters on every item
+    assert (paired.n_labels, paired.class_names) == (24, ("fear", "joy"))
+    assert read_labels(words_table(tmp_path, ("joy", "nan", ""), ("joy", "fear", "joy"))).n_labels == 4
+
+
 def test_a_first_line_that_may_be_a_header_is_refused(tmp_path):
     pd.DataFrame(L).to_csv(tmp_path / "L.csv", index=False)
     with pytest.raises(DataError, match=r"may be a header or the labels"):

@@ -40,10 +40,24 @@ from crowdassay.labels.native import mixed_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, ROLES, SHORT_NUMBERED, is_worker_name
-from crowdassay.labels.values import counted, mapping, number_key, number_of, shown
-from crowdassay.read_options import ReadOptions
+from crowdassay.labels.values import (
+    are_numbers,
+    counted,
+    in_natural_order,
+    listed,
+    mapping,
+    number_key,
+    number_of,
+    shown,
+    shown_file,
+)
+from crowdassay.read_options import ReadOptions, join_names
 
 ABSTAIN = "-1"
+# A class or a gap; nan and null are gaps.
+DOUBTFUL = frozenset({"none", "na"})
+ROWS_OF_A_DESIGN = 10  # rows from which on the same number of labels in each is no chance
+CLASSES_NAMED = 8  # that a message lists to be copied
 FULL_COLUMNS = 3  # which may well be item, worker and label
 ROWS_SAMPLED = 200  # rows that are looked at
 
@@ -198,8 +212,38 @@ def wide_texts(
 def _labels(cells: pa.Array) -> pa.Array:
     """Return cells as labels: 1.0 and 1.000e+00, as pandas and NumPy write, are 1, and what means no label is null."""
     coded = cells.dictionary_encode()
-    texts = [None if is_nothing(text) else number_key(text.strip()) or text for text in coded.dictionary.to_pylist()]
+    texts = [
+        None if is_nothing(text) and text.strip().lower() not in DOUBTFUL else number_key(text.strip()) or text
+        for text in coded.dictionary.to_pylist()
+    ]
     return pa.array(texts, pa.string()).take(coded.indices)
+
+
+def without_gaps(labels: Sequence[pa.Array], wanted: ReadOptions, source: str) -> tuple[list[pa.Array], list[str]]:
+    """Return labels without words such as NA where these mean that there is none, and a note; refuse what may be a class.
+
+    They are gaps where all other labels are numbers, and where every row has as many others, and fewer than there are workers.
+    """
+    texts = pc.unique(pa.chunked_array(labels, pa.string())).drop_null().to_pylist()
+    named = {*wanted.missing, *map(str, wanted.classes or ())}
+    words = [text for text in texts if text.lower() in DOUBTFUL and text not in named]
+    if not words:
+        return list(labels), []
+    kept = [without(column, words) for column in labels]
+    found = sum(after.null_count - before.null_count for before, after in zip(labels, kept, strict=True))
+    stand = "stands" if len(words) == 1 else "stand"
+    said = f"{listed(words)} {stand} in {found:,} of {counted(len(kept) * len(kept[0]), 'cell')}"
+    n_labels = np.sum([np.asarray(column.is_valid()) for column in kept], axis=0)
+    designed = len(n_labels) >= ROWS_OF_A_DESIGN and 0 < n_labels[0] < len(kept) and (n_labels == n_labels[0]).all()
+    others = in_natural_order({*texts} - {*words})
+    if designed or are_numbers(others):
+        return kept, [f"{said}: taken for no label. If that is a class, name all classes with --classes."]
+    missing = " ".join(f"--missing {shown_file(word)}" for word in words)
+    classes = join_names([*others, *words]) if len(texts) <= CLASSES_NAMED else "..."
+    raise ParameterError(
+        f"In {source} {said}; if nobody answered there, say {missing}; if that is a class, name all classes, as in --classes "
+        f"{shown_file(classes)}."
+    )
 
 
 def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, source: str) -> None:
@@ -239,7 +283,7 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
         return _chosen([str(n + 1) for n in range(width)], body, wanted, probe)
     if not headed:
         note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
-        return wide_texts(None, numbers, zip(*body, strict=True), probe.path.name, notes=(note,))
+        return _with_gaps(wide_texts(None, numbers, zip(*body, strict=True), probe.path.name, notes=(note,)), wanted, probe)
     return _chosen(header, body, wanted, probe)
 
 
@@ -257,14 +301,25 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe
     odd = [*odd_ones(header, columns, workers), *same_answers(header, columns, workers)] if wanted.worker_columns else []
     notes = [*notes, *not_workers([header[n] for n in left]), *odd, *opposed(header, columns, workers)]
     table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
+    table = _with_gaps(table, wanted, probe)
     facts = ([cell.strip() for cell in column] for column in every)
     table = replace(table, about=facts_table(names, [table.items.to_pylist(), *facts], probe.path.name))
     if known is None:
         return table
-    labels = _labels(text_column(columns[known], probe.path.name)).to_pylist()
+    labels = _labels(
+        text_column([cell if not is_nothing(cell) else "" for cell in columns[known]], probe.path.name)
+    ).to_pylist()
     gold = gold_table(zip(table.items.to_pylist(), labels, strict=True), probe.path.name)
     note = f"The column {shown(header[known])} was taken for what was decided in the end, as gold."
     return replace(table, gold=gold, notes=(*table.notes, note))
+
+
+def _with_gaps(table: Wide, wanted: ReadOptions, probe: Probe) -> Wide:
+    """Return a table without the words that mean no label; JSON has a word of its own for that."""
+    if probe.kind == "records":
+        return table
+    labels, said = without_gaps(table.labels, wanted, probe.shown)
+    return replace(table, labels=labels, notes=(*table.notes, *said))
 
 
 def _with_joint_item(

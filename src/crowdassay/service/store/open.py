@@ -80,7 +80,7 @@ class Store:
         classes, last = fixed_classes(session), last_seq(session)
         outcomes = []
         for batch in batches:
-            sent = [(index, one) for index, one in batch.sent if not classes or one.label in classes]
+            sent = [(index, one) for index, one in batch.sent if not_among(classes, one.label) is None]
             outcome, stamp = decide(sent, earlier, "last" if batch.replace else self.repeats), now()
             for one in outcome.insert:
                 last += 1

@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 
 from crowdassay.errors import ParameterError
+from crowdassay.labels.classes import missing_codes
 from crowdassay.labels.databases.home import Session, digest, now
-from crowdassay.labels.values import no_such
+from crowdassay.labels.values import no_such, shown
 from crowdassay.service.store.history import log
 from crowdassay.service.store.records import (
     ItemDecision,
@@ -165,5 +166,9 @@ def not_among(classes: Sequence[str], label: str) -> str | None:
     "There is no class 'dukc'; did you mean 'duck'? The classes are duck, goose."
     >>> not_among((), "dukc"), not_among(("duck", "goose"), "duck")
     (None, None)
+    >>> not_among((), "NA")
+    "The label 'NA' means that nobody answered: send none. If it is a class, fix the classes first."
     """
+    if not classes and missing_codes([label, ""]):
+        return f"The label {shown(label)} means that nobody answered: send none. If it is a class, fix the classes first."
     return None if not classes or label in classes else no_such("class", label, classes)
