@@ -499,14 +499,34 @@ def test_columns_that_end_in_workers_are_proposed_beside_a_column_called_like_on
         read_files([path], ReadOptions())
 
 
-def test_a_column_of_texts_that_parts_a_guessed_item_is_noted(tmp_path):
+@pytest.mark.parametrize(("form", "cells"), [("form", "ab"), ("order", ("long first", "short first"))])
+def test_a_column_of_texts_that_parts_a_guessed_item_is_asked_about(tmp_path, form, cells):
     path = tmp_path / "forms.csv"
-    rows = [f"i{n // 2 if n < 12 else n},{'ab'[n % 2]},{w},{n % 3 % 2}" for n in range(24) for w in "xyz"]
-    path.write_text("\n".join(["item,form,worker,label", *rows]) + "\n")
-    said = "No worker labels an item twice with --item-column 'item,form'."
-    assert said in read_files([path], ReadOptions()).report.notes
-    path.write_text(path.read_text().replace("form", "round"))
-    assert said.replace("form", "round") not in read_files([path], ReadOptions()).report.notes
+    rows = [f"i{n // 2 if n < 12 else n},{cells[n % 2]},{w},{n % 3 % 2}" for n in range(24) for w in "xyz"]
+    path.write_text("\n".join([f"item,{form},worker,label", *rows]) + "\n")
+    said = f"18 of 72 labels repeat a worker and an item; told by 'item' and '{form}' together, none does"
+    with pytest.raises(ColumnError, match=said):
+        read_files([path], ReadOptions())
+    assert read_files([path], ReadOptions(item_column=f"item,{form}")).n_items == 24
+    assert read_files([path], ReadOptions(item_column="item")).n_items == 18
+    path.write_text(path.read_text().replace(form, "round", 1))
+    assert read_files([path], ReadOptions()).n_items == 18  # asked again
+
+
+def test_workers_who_number_items_for_themselves_are_found_by_what_they_share(tmp_path):
+    """A running number in each worker's own form was taken for the item, so that numbers of different things were joined."""
+    names = ["ab12", "cd34", "ef56", "gh78", "ij90", "kl11", "mn22", "op33"]
+    paths = [tmp_path / "ann.csv", tmp_path / "bo.csv"]
+    for path, first in zip(paths, (1, 4), strict=True):
+        rows = [f"{n},{name},{path.stem},{'yn'[n % 3 % 2]}\n" for n, name in enumerate(names, first)]
+        path.write_text("id,sha,worker,label\n" + "".join(rows))
+    with pytest.raises(ColumnError, match="several 'sha' stand by one 'id'"):
+        read_files(paths, ReadOptions())
+    assert read_files(paths, ReadOptions(item_column="sha")).n_items == 8
+    for path in paths:
+        path.write_text(path.read_text().replace("worker", "by"))
+    with pytest.raises(ColumnError, match="by 'sha' there are 8 items, not 11"):
+        read_files(paths, ReadOptions(worker_from_filename=True))
 
 
 @pytest.mark.parametrize(

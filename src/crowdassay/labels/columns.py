@@ -104,13 +104,16 @@ def find_columns(
         if "label" in needed and not given.get("worker"):
             beside = {chosen["worker"], *_items(chosen)}
             refuse_rated(chosen["worker"], [name for name in names if name not in beside], sample())
+        by_name = "label" in chosen
         if missing:
             _choose_by_content(names, wanted, chosen, sample)
-        elif "label" in chosen and "item" in chosen and not given.get("label"):
+        if by_name and "item" in chosen and not given.get("label"):
             doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
         if "label" in chosen and not given.get("label"):
             doubt_beside_rating(chosen["label"], _items(chosen), free_of(names, chosen), sample)
             doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)
+    elif sample is not None and {"item", "label"} <= chosen.keys() and not given.get("label"):  # every worker has a file
+        doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
         from crowdassay.labels.not_found import not_found  # noqa: PLC0415 - seldom needed
 

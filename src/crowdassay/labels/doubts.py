@@ -12,6 +12,7 @@ from crowdassay.labels.contents import (
     YES_OR_NO,
     cell_text,
     could_be_labels,
+    could_be_numbers,
     could_hold,
     is_asked,
     is_called_label,
@@ -48,7 +49,8 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
     constant = several >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
     if not (texts or constant):
         return
-    possible = could_be_labels(rows, items, chosen["worker"], free)
+    beside = (rows, items, chosen.get("worker", ""), free)
+    possible = could_be_labels(*beside) or (could_be_numbers(*beside) if constant else [])
     if texts and not possible:  # such as where one worker has labelled all
         others = [name for name in free if could_hold("label", rows, name, chosen) and not is_kind(name)]
         _refuse_texts(chosen["label"], [name for name in others if _is_answer(name, rows)] or rating_columns(rows, others))

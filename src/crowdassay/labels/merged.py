@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, CrowdassayError
-from crowdassay.labels.contents import last_word, words_of
+from crowdassay.labels.contents import is_position, last_word, words_of
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.sides import alike
 from crowdassay.labels.source import open_columns
-from crowdassay.labels.telling import QUESTION_NAMES, REPEATS_ASKED, codes_of, n_pairs
+from crowdassay.labels.telling import QUESTION_NAMES, REPEATS_ASKED, codes_of, n_pairs, whole_table
 from crowdassay.labels.values import shown, shown_file
 from crowdassay.read_options import join_names
 
@@ -21,6 +21,7 @@ PART_WORDS = frozenset({"dataset", "set", "subset", "split", "batch", "corpus", 
 # Systems of whose outputs several answer one question, and what is asked of one item.
 LABELLED_APART = frozenset({"system", "model", "generator", "llm", "variant", "queried", "asked"}) | QUESTION_NAMES
 MOST_NOTED_BYTES = 1 << 28  # of a file that is read once more for a note
+MOST_WHOLE_BYTES = 1 << 22  # of a file of which all columns are read once more
 
 
 def parts_note(probes: Sequence[Probe], columns: Mapping[str, str]) -> list[str]:
@@ -55,6 +56,39 @@ def refuse_merged(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
                 f"otherwise say --item-column {shown_file(item)}",
             ],
         )
+
+
+def refuse_own_numbers(probes: Sequence[Probe], columns: Mapping[str, str], worker: str | None = None) -> None:
+    """Raise `ColumnError` where workers number items for themselves, as another column that they share shows.
+
+    Such a column names every item once for each worker, and most of what it holds comes with several. It contradicts the
+    guessed item: one number stands by several names, and one name by several numbers. Where every file is a ``worker``'s, the
+    column that says so is called that.
+    """
+    if any(file.stamp and file.stamp[2] > MOST_WHOLE_BYTES for file in probes):
+        return
+    if not {*_shared(probes)} - {*columns.values()}:
+        return
+    table = whole_table(probes, worker)
+    named = (columns["item"], columns["worker"])
+    item, who = (codes_of(table[name]) if name in table.column_names else None for name in named)
+    if item is None or who is None or not who.max() or n_pairs(item, who) < len(who):
+        return
+    for name in (name for name in table.column_names if name not in columns.values() and not is_position(name)):
+        other = codes_of(table[name])
+        if other is None or n_pairs(other, who) < len(who):
+            continue
+        n_items, n_others = int(item.max()) + 1, int(other.max()) + 1
+        whose = np.bincount(other)  # each worker once
+        if n_pairs(item, other) > max(n_items, n_others) and 2 * (whose > 1).sum() > n_others and n_others < n_items:
+            raise ColumnError(
+                f"Workers number items differently: several {shown(name)} stand by one {shown(columns['item'])}, and by "
+                f"{shown(name)} there are {n_others:,} items, not {n_items:,}.",
+                ways=[
+                    f"if {shown(one)} tells what was labelled, say --item-column {shown_file(one)}"
+                    for one in (name, columns["item"])
+                ],
+            )
 
 
 def _shared(probes: Sequence[Probe]) -> list[str]:

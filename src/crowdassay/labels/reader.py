@@ -21,7 +21,7 @@ from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.headless import numbered
 from crowdassay.labels.jsontext import flat, good_lines
-from crowdassay.labels.merged import parts_note, refuse_merged
+from crowdassay.labels.merged import parts_note, refuse_merged, refuse_own_numbers
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
@@ -274,6 +274,7 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
     if options.item_column is None:
         refuse_merged(probes, columns)
+        refuse_own_numbers(probes, columns, WORKER_BY_FILE if options.worker_from_filename else None)
     notes += parts_note(probes, columns)
     once = tuple(dict.fromkeys(notes))  # what several files share
     return Import(columns={role: columns[role] for role in columns if role in shared}, notes=once, **shared_columns)

@@ -86,10 +86,8 @@ def check_repeats(
     if not repeats or table is None or REPEATS_ASKED * repeats < n_labels or (named and 2 * repeats < n_labels):
         return []
     if 2 * repeats < n_labels:
-        rows = table()
-        _ask_for_finer(repeats, n_labels, columns, rows)
-        said = told_by(_with_one_more(rows, columns)).strip()
-        return [said] if said else []
+        _ask_for_finer(repeats, n_labels, columns, table())
+        return []
     rows, (guessed, worker, label) = table(), (columns[role] for role in ITEM_WORKER_LABEL)
     telling = (
         telling_columns(rows, None if named else guessed, worker, label, MOST_JOINED_FOR_NOTE if named else MOST_JOINED)
@@ -119,15 +117,16 @@ def check_repeats(
 
 
 def _ask_for_finer(repeats: int, n_labels: int, columns: Mapping[str, str], rows: pa.Table) -> None:
-    """Raise `ColumnError` where some labels repeat a worker and an item, and a finer column names items so that none does."""
-    if not (finer := finer_items(rows, columns)):
+    """Raise `ColumnError` where some labels repeat a worker and an item, and a finer column, or one more, lets none do so."""
+    if not (finer := [[name] for name in finer_items(rows, columns)] or _with_one_more(rows, columns)):
         return
     guessed = columns["item"]
+    told = " or ".join(joined(list(map(shown, one))) + (" together" if len(one) > 1 else "") for one in finer)
     raise ColumnError(
         f"If items are told by {shown(guessed)}, {repeats:,} of {counted(n_labels, 'label')} repeat a worker and an item; told "
-        f"by {' or '.join(map(shown, finer))}, none does.",
+        f"by {told}, none does.",
         ways=[
-            *item_ways(rows, [[name] for name in finer]),
+            *item_ways(rows, finer),
             f"if workers did label items again, say --item-column {shown_file(guessed)}",
         ],
     )
@@ -144,7 +143,7 @@ def _with_one_more(table: pa.Table, columns: Mapping[str, str]) -> list[list[str
         return []
     sets = telling_columns(table, columns["item"], columns["worker"], columns["label"], 2)
     texts = [one for one in sets if len(one) == 2 and (names_things(one[1]) or not _are_numbers(table[one[1]]))]
-    return [one for one in texts if AGAIN_WORDS.isdisjoint(words_of(one[1])) and not is_position(one[1])][:1]
+    return [one for one in texts if AGAIN_WORDS.isdisjoint(words_of(one[1]))][:1]
 
 
 def finer_items(table: pa.Table, columns: Mapping[str, str]) -> list[str]:
@@ -281,7 +280,9 @@ def telling_columns(
     if who is None:
         return []
     names = [
-        name for name in names if not is_position(name) or name == guessed or (placed and not _is_shuffled(table, name, who))
+        name
+        for name in names
+        if not _is_place(table, name) or name == guessed or (placed and not _is_shuffled(table, name, who))
     ]
     # Where nobody else labels an item, what is different in every row may tell items, if it is called so.
     spare = () if who.max() else tuple(name for name in names if plain_name(name).endswith(NAMING_ENDS))
@@ -301,7 +302,7 @@ def telling_columns(
             else combinations(others, size)
         )
         found = [
-            (sum(map(is_position, one)), n_items, sum(int(codes[name].max()) for name in one), one)
+            (sum(_is_place(table, name) for name in one), n_items, sum(int(codes[name].max()) for name in one), one)
             for one in sets
             if (n_items := _tells(one, codes, who, repeats))
         ]
@@ -309,6 +310,12 @@ def telling_columns(
             fewest = min(found)[0]
             return [list(one) for n_positions, _, _, one in sorted(found) if n_positions == fewest][:SETS_LISTED]
     return []
+
+
+def _is_place(table: pa.Table, name: str) -> bool:
+    """Return whether a column tells where an item was shown, by number or letter; an order such as "long first" does not."""
+    cells = {str(cell) for cell in table[name].slice(0, FIRST_TRIED).to_pylist()} if is_position(name) else set()
+    return bool(cells) and all(len(cell) == 1 or number_of(cell) is not None for cell in cells)
 
 
 def _is_shuffled(table: pa.Table, place: str, who: IntArray) -> bool:
