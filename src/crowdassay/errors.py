@@ -112,6 +112,8 @@ class ColumnError(CrowdassayError, ValueError):
         The roles for which no column was found.
     found_nothing : bool
         Whether none of the columns was found, so that there may be no header.
+    hint : str
+        The part of the message on what may be meant, which a better proposal replaces.
 
     Examples
     --------
@@ -122,10 +124,15 @@ class ColumnError(CrowdassayError, ValueError):
     exit_code = 2
 
     def __init__(
-        self, *args: object, missing: tuple[str, ...] = (), found_nothing: bool = False, ways: Iterable[str] = ()
+        self,
+        *args: object,
+        missing: tuple[str, ...] = (),
+        found_nothing: bool = False,
+        ways: Iterable[str] = (),
+        hint: str = "",
     ) -> None:
         super().__init__(*args)
-        self.missing, self.found_nothing = missing, found_nothing
+        self.missing, self.found_nothing, self.hint = missing, found_nothing, hint
         self.ways = tuple(f"{way[:1].upper()}{way[1:]}." for way in ways)
 
 

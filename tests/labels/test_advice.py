@@ -856,3 +856,46 @@ def test_what_a_clip_was_asked_for_parts_it(tmp_path):
 def test_a_model_beside_a_judges_score_was_rated(tmp_path):
     rows = [{"question_id": n // 4, "model": "wxyz"[n % 4], "judge_score": n % 5 + 1} for n in range(40)]
     assert "The column 'model' may name who labelled, or what was rated, with ratings in 'judge_score'" in told(tmp_path, rows)
+
+
+def test_what_is_known_of_an_item_is_no_label(tmp_path):
+    """A class of items was read as what the workers said, beside the scores that they gave."""
+    rows = [
+        {
+            "thing_id": f"t{n}",
+            "judge": j,
+            "category": "xyz"[n % 3],
+            "depth": (n * 7 + k * 3) % 10 / 10,
+            "style": (n * 3 + k) % 7,
+        }
+        for n in range(12)
+        for k, j in enumerate(("ann", "bo"))
+    ]
+    assert "'category' is called like a label, but it is the same in all rows of an item" in told(tmp_path, rows)
+    votes = [{"voter": f"v{n % 9}", "title": "pqr"[n // 3 % 3], "place": n // 3 % 3 + 1} for n in range(27)]
+    pd.DataFrame(votes).to_csv(tmp_path / "votes.csv", index=False)
+    with pytest.raises(ColumnError, match="'place' is the same in all rows of an item, as what is known of it"):
+        read_labels(tmp_path / "votes.csv", item_column="title")
+
+
+def test_one_of_several_ratings_is_not_taken_for_its_name(tmp_path):
+    rows = [
+        {"clip": c, "user": w, "calm": (c + w) % 3, "glad": (c * w) % 3, "score": (c + 2 * w) % 3, "age": 20 + w}
+        for c in range(6)
+        for w in range(4)
+    ]
+    pd.DataFrame(rows).to_csv(tmp_path / "clips.csv", index=False)
+    with pytest.raises(ColumnError, match="'score', 'calm', 'glad' are answered in the same classes"):
+        read_labels(tmp_path / "clips.csv", item_column="clip")
+    assert read_labels(tmp_path / "clips.csv", item_column="clip", label_column="score").n_labels == 24
+
+
+def test_a_text_is_no_label_where_every_worker_has_a_file(tmp_path):
+    """The reply that was rated was read as the label, since doubts were for tables with a worker's column alone."""
+    for who in ("ann", "bo"):
+        rows = [f"{n},So this is the reply that number {n} got,{n % 5 + 1},{n % 3 + 1}\n" for n in range(30)]
+        (tmp_path / f"{who}.csv").write_text("id,response,engaging,relevant\n" + "".join(rows))
+    with pytest.raises(
+        ColumnError, match="'response' is called like a label, but it is another text in nearly every row; 'enga"
+    ):
+        read_labels([tmp_path / "ann.csv", tmp_path / "bo.csv"], worker_from_filename=True)

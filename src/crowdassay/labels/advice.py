@@ -45,7 +45,7 @@ def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnErro
     table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
     if named:
         proposed = proposed_columns(table, error.missing, named)
-        return ColumnError(error.message, ways=proposed) if proposed else error
+        return ColumnError(error.message.replace(error.hint, "", 1), ways=proposed) if proposed else error
     if table.column_names and not table.num_rows:
         return ColumnError(error.message, f"{file.shown} holds a header only.")
     return _with_ways(error, file, table, options)
@@ -63,7 +63,7 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
     items = _item_ways(table) if error.missing == ("item",) else []
     alone = not (headless or options.worker_from_filename or items)
     if alone and (proposed := proposed_columns(table, error.missing, {})):
-        return ColumnError(error.message, *said, ways=proposed)
+        return ColumnError(error.message.replace(error.hint, "", 1), *said, ways=proposed)
     formats, reasons, persons = _formats_tried(file, found, headless=headless)
     ways, asked = [*items, *formats], "worker" not in found and not options.worker_from_filename
     if asked and not (ways or headless):

@@ -23,6 +23,7 @@ from crowdassay.labels.contents import (
 )
 from crowdassay.labels.doubts import (
     Sample,
+    doubt_among_alike,
     doubt_beside_prediction,
     doubt_beside_rating,
     doubt_label,
@@ -112,6 +113,8 @@ def find_columns(
         if "label" in chosen and not given.get("label"):
             doubt_beside_rating(chosen["label"], _items(chosen), free_of(names, chosen), sample)
             doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)
+            if "item" in chosen:
+                doubt_among_alike(chosen, _items(chosen), free_of(names, chosen), sample)
     elif sample is not None and {"item", "label"} <= chosen.keys() and not given.get("label"):  # every worker has a file
         doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
     if any(role.name not in chosen for role in missing):

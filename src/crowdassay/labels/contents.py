@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -20,12 +21,14 @@ from crowdassay.labels.values import number_of
 
 MOST_GUESSED_CLASSES = 50  # of a column that is taken for labels by what it holds
 MOST_WORKERS_GUESSED = 10  # labels that an item has at most, where nothing tells the workers
+ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 LABEL_LENGTH = 60  # characters that names and labels have on average at most
 YES_OR_NO = frozenset({"0", "1", "0.0", "1.0", "true", "false", "yes", "no", "y", "n"})
 CLOCK_WORDS = frozenset({"time", "timestamp", "duration", "seconds", "secs", "ms", "rt", "latency", "date", "elapsed"})
 COST_WORDS = frozenset({"cost", "costs", "usd", "token", "tokens", "latency"})  # of a model that answered
 COUNT_WORDS = frozenset({"n", "num", "number", "count", "counts"})
 ID_WORD = re.compile(r"(?:(?:^|[\s_\-.])[iI][dD]|(?<=[a-z\d])ID|Id)[\s:?*.]*$")  # not the last letters of `valid`
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 # Columns beside the workers' own: what is known or was made of their labels.
 MADE_COLUMN = re.compile(r"(majority|aggregat)", re.IGNORECASE)
 KNOWN_COLUMN = re.compile(
@@ -147,7 +150,11 @@ def tells_time(name: str, cells: Collection[str]) -> bool:
     (True, False)
     """
     known = any(ROLES[role].is_named(name) for role in ("time", "duration"))
-    return known or (last_word(name) in CLOCK_WORDS and all(cell[:1].isdecimal() for cell in cells))
+    return (
+        known
+        or all(map(MOMENT.match, cells))
+        or (last_word(name) in CLOCK_WORDS and all(cell[:1].isdecimal() for cell in cells))
+    )
 
 
 def could_hold(role: str, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
@@ -225,6 +232,18 @@ def could_be_labels(rows: Sequence[Mapping[str, Any]], items: Sequence[str], wor
             candidates.append(name)
     answers = [name for name in candidates if not is_rank(name)] or candidates
     return [name for name in answers if not is_kind(name)] or answers
+
+
+def is_of_items(rows: Sequence[Mapping[str, Any]], items: Sequence[str], name: str) -> bool:
+    """Return whether a column is the same in all rows of every item, several of which have more than one: it tells of items.
+
+    >>> rows = [{"i": n // 2, "author": n // 2 % 2, "tone": n % 2} for n in range(6)]
+    >>> is_of_items(rows, ["i"], "author"), is_of_items(rows, ["i"], "tone")
+    (True, False)
+    """
+    cells = [(key_of(row, items), value) for row in rows if (value := cell_text(row.get(name))) is not None]
+    held = Counter(item for item, _ in cells)
+    return sum(count > 1 for count in held.values()) >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
 
 
 def cell_text(value: object) -> str | None:

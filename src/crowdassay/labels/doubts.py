@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import (
+    ITEMS_TO_DOUBT,
     MOST_GUESSED_CLASSES,
     YES_OR_NO,
     cell_text,
@@ -17,6 +18,7 @@ from crowdassay.labels.contents import (
     is_asked,
     is_called_label,
     is_kind,
+    is_of_items,
     key_of,
     last_word,
     words_of,
@@ -26,12 +28,12 @@ from crowdassay.labels.values import counted, listed, number_of, shown, shown_fi
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
+LEAST_ALIKE = 2  # columns answered in the label's classes from which on each may be the label
 WORDS_OF_TEXTS = 4  # that a text has on average at least, so that few of them are enough to be no labels
 HIGHEST_RATING = 10
 PREDICTED = frozenset({"prediction", "predictions", "predicted", "pred", "guess", "guessed"})
 JUDGING = frozenset({"judge", "human", "expert"}) | RATERS
 MAYBE_RATED = frozenset({"model", "llm", "agent"})  # that label, or whose work is rated
-ITEMS_TO_DOUBT = 3  # items with several labels, all the same, from which on a column may be what the items show
 
 
 def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str], sample: Sample) -> None:
@@ -41,12 +43,11 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
     """
     rows = sample() if free else []
     cells = [(key_of(row, items), value) for row in rows if (value := cell_text(row.get(chosen["label"]))) is not None]
-    values, held = {value for _, value in cells}, Counter(item for item, _ in cells)
+    values = {value for _, value in cells}
     texts = _are_texts(values, len(cells))
     if len(values) == 1 and len(cells) >= ROWS_TO_DOUBT:
         _refuse_one_value(chosen["label"], [name for name in free if is_called_label(name) or is_asked(name)], rows)
-    several = sum(count > 1 for count in held.values())
-    constant = several >= ITEMS_TO_DOUBT and len(set(cells)) == len(held)
+    constant = is_of_items(rows, items, chosen["label"])
     if not (texts or constant):
         return
     beside = (rows, items, chosen.get("worker", ""), free)
@@ -108,6 +109,21 @@ def doubt_beside_prediction(label: str, free: Sequence[str], sample: Sample) -> 
                 f"{shown(label)} and {shown(name)} hold the same classes and differ in {apart:,} of {rows}; say which the "
                 f"workers gave: --label-column {shown_file(label)} or --label-column {shown_file(name)}."
             )
+
+
+def doubt_among_alike(chosen: Mapping[str, str], items: Sequence[str], free: Sequence[str], sample: Sample) -> None:
+    """Raise `ColumnError` where several columns are answered in the label's own classes, and its name says little of it."""
+    if plain_name(label := chosen["label"]) not in ROLES["label"].late_words or len(free) < LEAST_ALIKE:
+        return
+    rows = sample()
+    classes = {cell_text(row.get(label)) for row in rows}
+    possible = could_be_labels(rows, items, chosen["worker"], free) if len(classes) <= MOST_GUESSED_CLASSES else []
+    alike = [name for name in possible if {cell_text(row.get(name)) for row in rows} <= classes]
+    if len(alike) >= LEAST_ALIKE:
+        raise ColumnError(
+            f"{listed([label, *alike])} are answered in the same classes, and each could be the label: choose one with "
+            "--label-column."
+        )
 
 
 def rating_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[str]:

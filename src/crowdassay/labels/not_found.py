@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.columns import MADE_OF_SEVERAL, free_of, is_of_numbered
-from crowdassay.labels.contents import cell_text, could_hold, is_called_label, is_count, is_id, is_kind
+from crowdassay.labels.columns import MADE_OF_SEVERAL, free_of, is_of_numbered, item_parts
+from crowdassay.labels.contents import cell_text, could_hold, is_called_label, is_count, is_id, is_kind, is_of_items
 from crowdassay.labels.roles import ROLES, Role, plain_name
 from crowdassay.labels.side_proposals import compared_said
 from crowdassay.labels.values import are_numbers, listed, shown
@@ -29,7 +29,7 @@ def not_found(
     if not {"left", "right"} <= {role.name for role in wanted if role.required}:
         return error
     said = " ".join([error.message, *compared_said(names, chosen, given, rows)])
-    return ColumnError(said, missing=error.missing, found_nothing=error.found_nothing)
+    return ColumnError(said, missing=error.missing, found_nothing=error.found_nothing, hint=error.hint)
 
 
 def _missing(
@@ -83,7 +83,8 @@ def _missing(
         and (rated := [n for n in free_of(names, chosen) if plain_name(n) in role.late_words])
     ):
         hint = f"; {listed(rated)} may be what others rated, or the worker"
-    return ColumnError(f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}.", missing=absent)
+    said = f"No {' or '.join(absent)} column found among {listed(names)}{hint}; {remedy}."
+    return ColumnError(said, missing=absent, hint=hint)
 
 
 def _could_be_meant(role: Role, rows: Sequence[Mapping[str, Any]], name: str, chosen: Mapping[str, str]) -> bool:
@@ -103,6 +104,11 @@ def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
     called = [name for name in free if is_called_label(name) and (not rows or _may_be_rating(name, rows, chosen))]
     held = [name for name in free if name not in called and not results and could_hold("label", rows, name, chosen)]
     held = held if alone or len(held) == 1 else []
+    items = [chosen[part] for part in item_parts(chosen)]
+    facts = [name for name in held if items and is_of_items(rows, items, name)]
+    if facts and facts == held and not called:
+        return f"; {listed(facts)} {'is' if len(facts) == 1 else 'are'} the same in all rows of an item, as what is known of it"
+    held = [name for name in held if name not in facts]
     by_name = f"by {'its name' if len(called) == 1 else 'their names'} the label may be {listed(called, 8)}" if called else ""
     by_content = f"by what it holds {'' if called else 'the label may be '}{listed(held, 8)}" if held else ""
     return "".join(f"{mark} {said}" for mark, said in ((";", by_name), ("," if called else ";", by_content)) if said)
