@@ -121,3 +121,16 @@ def test_names_that_come_again_in_other_ways_are_a_header(tmp_path, text):
     with pytest.raises(ColumnError) as error:
         read_labels(path, format="plain")
     assert "looks like labels" not in str(error.value)
+
+
+def test_judgements_of_relevance_in_a_file_for_each_judge(tmp_path):
+    """TREC's qrels: cells separated by blanks, no header, a second column that says nothing."""
+    for judge, shift in (("llama", 0), ("nist", 1)):
+        rows = [f"{101 + n // 5} q0 p{n % 5} {(n + shift * n % 2) % 4}\n" for n in range(20)]
+        (tmp_path / f"{judge}.txt").write_text("".join(rows))
+    paths = [tmp_path / "llama.txt", tmp_path / "nist.txt"]
+    with pytest.raises(ColumnError, match="such as `item_column` '1,3' `label_column` '4' `worker_from_filename=True`"):
+        read_labels(paths)
+    labels = read_labels(paths, no_header=True, item_column="1,3", label_column="4", worker_from_filename=True)
+    assert (labels.n_labels, labels.n_items, labels.workers.to_pylist()) == (40, 20, ["llama", "nist"])
+    assert labels.items[0].as_py() == "101 | p0"

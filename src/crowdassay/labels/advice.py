@@ -71,7 +71,8 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
             ways.append(who)
         elif (lists := said_of_lists(table.to_pylist())) is not None:
             return ColumnError(f"In {file.shown} {'; '.join(lists)}.")
-    if asked and _named_after_worker(file, labelled="label" in found):
+    told = "from-filename" in str(error.args)
+    if asked and not told and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         ways.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
     general = [] if ways else ["if an annotation tool wrote it, name the tool with --from"]

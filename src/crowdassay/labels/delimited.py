@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from _csv import Reader
 
 SEPARATORS = (",", ";", "\t", "|")
-BLANK = " "  # separates cells where nothing else does, and the first line is a header
+BLANK = " "  # separates cells where nothing else does, and lines are laid out alike
+LINES_ALIKE = 10  # of as many words each, from which on they are hardly a text's
 BLANK_LINES = re.compile(r"(?:[ \t]*(?:\r\n|\r|\n))*")
 COMMENT_LINES = re.compile(r"(?=#+[ \t])(?:#[^\r\n]*(?:\r\n|\r|\n)|[ \t]*(?:\r\n|\r|\n))+(?=[^#\s])")
 NO_CELLS = ' \t",;|'  # what lines without any cell are made of
@@ -171,18 +172,23 @@ def _best_layout(text: str) -> tuple[str, list[list[str]], bool]:
 
 
 def _blank_separated(text: str) -> list[list[str]]:
-    r"""Return the first records of a table whose cells are separated by a blank; none where its first line is no header.
+    r"""Return the first records of a table whose cells are separated by a blank; none where lines are of a text.
+
+    The first line is a header, or there are enough lines that are laid out alike.
 
     >>> _blank_separated("# item worker label\ni1 ann yes\ni2 ann no\n")[0]
     ['item', 'worker', 'label']
     >>> _blank_separated("i1 ann yes\ni2 ann no\n"), _blank_separated("a line\nof a text\n")
     ([], [])
+    >>> _blank_separated("i1 ann yes\ni2 ann no\n" * 5)[0]
+    ['i1', 'ann', 'yes']
     """
     lines = [line.strip() for line in LINE_END.split(text)[:-1][: SAMPLE_RECORDS + 1]]
     records = [line.lstrip("# ").split(BLANK) for line in lines[:1]] + [line.split(BLANK) for line in lines[1:] if line]
     alike = len(records) > 1 and len({len(record) for record in records}) == 1
     recurs = any(records[0][n] == record[n] for record in records[1:] for n in range(len(record))) if alike else True
-    return [] if recurs or len(records[0]) == 1 else records
+    many = alike and len(records) >= LINES_ALIKE and len(records[0]) >= LEAST_NAMES
+    return records if alike and len(records[0]) > 1 and (many or not recurs) else []
 
 
 def _comments(text: str) -> str:

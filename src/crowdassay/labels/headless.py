@@ -19,6 +19,8 @@ from crowdassay.labels.values import number_of, shown
 from crowdassay.text import joined
 
 CELLS_SHOWN = 2  # of a first row, that come again below
+QRELS = ("topic", "iteration", "document", "grade")  # which TREC's files of judgements hold, without names
+QRELS_OPTIONS = "--item-column '1,3' --label-column '4' --worker-from-filename"
 LEAST_AGAIN = 2  # columns in which the first row's cell comes again, and rows in which any does
 
 
@@ -128,6 +130,19 @@ def _item_and_raters(table: pa.Table) -> str | None:
     return f"--item-column '{ids[0]}' --worker-columns '{','.join(alike)}'"
 
 
+def _qrels_options(table: pa.Table) -> str | None:
+    """Return the options for TREC's judgements of relevance: a topic, q0 or 0, a document and a grade; None for other tables.
+
+    >>> rows = {"1": list("pqr"), "2": ["0"] * 3, "3": list("xyz"), "4": list("021")}
+    >>> _qrels_options(pa.table(rows))
+    "--item-column '1,3' --label-column '4' --worker-from-filename"
+    """
+    if table.num_columns != len(QRELS) or not {str(cell).casefold() for cell in table[1].to_pylist()} <= {"0", "q0"}:
+        return None
+    grades = [number_of(str(cell)) for cell in table[3].to_pylist()]
+    return QRELS_OPTIONS if all(grade is not None and grade.is_integer() for grade in grades) else None
+
+
 def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
     """Return what to say of a first row whose cells come ``again``, for whoever needs columns of some roles."""
     from crowdassay.labels.proposals import proposed_places  # noqa: PLC0415 - seldom needed
@@ -137,7 +152,7 @@ def said_of(probe: Probe, again: Sequence[str], roles: Collection[str]) -> str:
     table = whole_table([numbered(probe)])
     places = proposed_places(table) if len(asked) == len(ITEM_WORKER_LABEL) else None
     ways = " ".join(f"{ROLES[role].option} '{'N' if places is None else places[role]}'" for role in asked)
-    raters = None if places else _item_and_raters(table)
+    raters = None if places else _qrels_options(table) or _item_and_raters(table)
     ways = raters or ways
     cells = sorted(dict.fromkeys(again), key=lambda cell: number_of(cell) is not None)[:CELLS_SHOWN]  # words say more
     recur = f"{joined([shown(cell) for cell in cells])} {'come' if len(cells) > 1 else 'comes'} again below"
