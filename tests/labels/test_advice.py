@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import ColumnError, CrowdassayError
+from crowdassay.errors import ColumnError, CrowdassayError, DataError
 from crowdassay.labels.files import read_files, read_labels
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import spool_files
@@ -899,3 +899,26 @@ def test_a_text_is_no_label_where_every_worker_has_a_file(tmp_path):
         ColumnError, match="'response' is called like a label, but it is another text in nearly every row; 'enga"
     ):
         read_labels([tmp_path / "ann.csv", tmp_path / "bo.csv"], worker_from_filename=True)
+
+
+def test_the_row_may_tell_the_item_where_every_worker_has_a_file(tmp_path):
+    """Two lists of the same sentences, some of them twice: each line is an item, and no column names it."""
+    said = ["switch it on", "switch it off", "switch it on", "is it on", "louder", "louder", "stop", "go on"]
+    paths = [tmp_path / "ann.csv", tmp_path / "bo.csv"]
+    for path in paths:
+        path.write_text(
+            "sentence_said,intent,sure\n" + "".join(f"{text},{'xyz'[n % 3]},{n % 2}\n" for n, text in enumerate(said))
+        )
+    same = "If every worker's file lists the same items in the same order, say `item_column` row."
+    for options in ({}, {"worker_from_filename": True}):
+        with pytest.raises(ColumnError) as stop:
+            read_labels(paths, **options)
+        assert same in str(stop.value)
+    labels = read_labels(paths, worker_from_filename=True, item_column="row", label_column="intent")
+    assert (labels.n_items, labels.n_workers, labels.n_labels) == (8, 2, 16)
+    assert labels.report.columns["item"] == "row"
+    paths[1].write_text(paths[1].read_text() + "once more,x,1\n")
+    with pytest.raises(DataError, match="these have 8, 9 rows; name the column"):
+        read_labels(paths, worker_from_filename=True, item_column="row", label_column="intent")
+    with pytest.raises(ColumnError, match="There is no column 'row'"):
+        read_labels(paths[0], item_column="row", label_column="intent")

@@ -28,6 +28,7 @@ from crowdassay.labels.values import as_text, listed, mapping
 from crowdassay.read_options import ReadOptions
 
 MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
+SAME_ROWS = "if every worker's file lists the same items in the same order, say --item-column row"
 EMPTY_LISTED = 5  # columns without any value
 NO_WORKER_ID = "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
 
@@ -40,8 +41,9 @@ def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnErro
         # What one of the workers said is no label column, so that none is offered.
         alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."
         return ColumnError(alone if unlabelled else error.message, ways=ways)
+    by_row = [SAME_ROWS] if "item" in error.missing and options.worker_from_filename and not file.alone else []
     if not error.missing or (named and options.worker_from_filename):
-        return error
+        return ColumnError(error.message, ways=by_row) if by_row else error
     table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
     if named:
         proposed = proposed_columns(table, error.missing, named)
@@ -75,6 +77,8 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
     if asked and not told and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
         ways.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
+    if "item" not in found and not file.alone and (options.worker_from_filename or "from-filename" in "".join(ways)):
+        ways.append(SAME_ROWS)
     general = [] if ways else ["if an annotation tool wrote it, name the tool with --from"]
     if error.found_nothing and file.dialect is not None and not headless:
         general.insert(0, "if the first row holds labels, not names, say --no-header")

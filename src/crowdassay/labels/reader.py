@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError, ParameterError
@@ -33,9 +34,9 @@ from crowdassay.read_options import ReadOptions, flag
 
 LIGHT_BYTES = 1 << 28  # bytes of text up to which times and durations are read though nobody asked for them
 PLAIN_ONLY = ("worker_column", "label_column", "time_column", "weight_column", "duration_column", "text_column")
-MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
 WORKER_BY_FILE = "file name"  # what the worker's column is called where every worker has a file
-EMPTY_LISTED = 5  # columns without any value
+ITEM_BY_ROW = "row"  # what --item-column says where every worker's file lists the same items in the same order
+ROWS_LISTED = 5  # files whose rows a message counts
 TIMED = frozenset({"first", "last"})  # what to do with repeats that needs to know when
 TOOLS_ONLY = ("question", "predictions", "use_gold")
 
@@ -118,12 +119,28 @@ def _facts(
     if asked and about is None:
         names = list(dict.fromkeys(asked.values()))
         named_by = {name: f"--{option}" for option, name in asked.items()}
-        items = [open_source(file, ["item"], {"item": options.item_column}).read()["item"] for file in probes]
+        items = [_items(file, options) for file in probes]
         tables = [
             open_columns(file, names, (), named_by).read().add_column(0, "item", item)
             for file, item in zip(probes, items, strict=True)
         ]
     return {option: (name, [pair for table in tables for pair in _pairs(table, name)]) for option, name in asked.items()}
+
+
+def _items(file: Probe, options: ReadOptions) -> ArrowColumn:
+    """Return the item of every row of a plain table."""
+    if _by_row(file, options):
+        return _numbers_of_rows(open_columns(file, sorted(file.keys)[:1], ()).read())
+    return open_source(file, ["item"], {"item": options.item_column}).read()["item"]
+
+
+def _by_row(file: Probe, options: ReadOptions) -> bool:
+    """Return whether a row's place in the file of its worker tells the item."""
+    return options.worker_from_filename and options.item_column == ITEM_BY_ROW and ITEM_BY_ROW not in file.keys
+
+
+def _numbers_of_rows(table: pa.Table) -> pa.Array:
+    return as_text(pa.array(np.arange(table.num_rows)))
 
 
 def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
@@ -267,6 +284,13 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
         notes += said
     if not sum(table.num_rows for table in tables) and probes[0].kind != "parquet":
         raise DataError(f"No labels found: {shown_file(source)} holds a header only.")
+    rows = [table.num_rows for table in tables]
+    if any(_by_row(file, options) for file in probes) and len(set(rows)) > 1:
+        counts = ", ".join(f"{count:,}" for count in rows[:ROWS_LISTED])
+        raise DataError(
+            f"--item-column row takes it that every file lists the same items in the same order, and these have {counts} "
+            f"{'rows' if len(rows) <= ROWS_LISTED else 'rows and so on'}; name the column that tells items apart, or add one."
+        )
     shared = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
     shared_columns = {role: joined([table[role] for table in tables]) for role in shared}
     some = {role for table in tables for role in table.column_names} - set(shared)
@@ -285,18 +309,23 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
 
     Also returned are the file's own names of them, and notes.
     """
-    needed = [role for role in ITEM_WORKER_LABEL if not (role == "worker" and options.worker_from_filename)]
+    by_row = _by_row(file, options)
+    untold = {"worker"} if options.worker_from_filename else set()
+    needed = [role for role in ITEM_WORKER_LABEL if role not in (untold | {"item"} if by_row else untold)]
+    given = {**options.columns, "item": None} if by_row else options.columns
     light = file.stamp is None or file.stamp[2] <= LIGHT_BYTES
     asked = {"weight", *(role for role, name in options.columns.items() if name is not None)}
     asked |= {"time"} if options.repeats in TIMED else set()
     roles = [*needed, *(role for role in BESIDE if light or role in asked)]
     try:
-        source = open_source(file, roles, options.columns, options.question)
+        source = open_source(file, roles, given, options.question)
     except ColumnError as error:
         from crowdassay.labels.advice import advised  # noqa: PLC0415 - seldom needed
 
         raise advised(error, file, options) from None
     table, columns = source.read(), source.columns
+    if by_row:
+        table, columns = table.append_column("item", _numbers_of_rows(table)), {"item": ITEM_BY_ROW, **columns}
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
         columns = {**columns, "worker": WORKER_BY_FILE}
