@@ -14,7 +14,7 @@ from crowdassay.labels.formats.stems import COMPUTED_WORDS, LEAST_FAMILY
 from crowdassay.labels.roles import ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
 
-NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
+NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
 ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
 LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people

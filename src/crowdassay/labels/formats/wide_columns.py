@@ -42,6 +42,7 @@ INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
     word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
 }
 NUMBERED_ROWS = "Items are numbered by row, from 0."
+NAMING_LISTED = 3  # columns that may name items
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 WAYS_LISTED = 12
@@ -50,6 +51,29 @@ COLUMNS_LISTED = 8  # that a proposal would take for workers
 UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
 ROUNDED = 0.051  # how far a mean that is given with one decimal may be from the real one
+
+
+def numbered_rows(different: Sequence[str]) -> str:
+    """Return the note that items are numbered by row, with the columns that may name them, different in every row.
+
+    >>> numbered_rows(["url"])
+    "Items are numbered by row, from 0. 'url' is different in every row and may be named with --item-column."
+    """
+    if not different:
+        return NUMBERED_ROWS
+    verb = "is" if len(different) == 1 else "are"
+    return f"{NUMBERED_ROWS} {listed(different, NAMING_LISTED)} {verb} different in every row and may be named with --item-column."
+
+
+def naming_rows(names: Sequence[str], columns: Sequence[Sequence[str]], places: Iterable[int]) -> list[str]:
+    """Return the columns, of some, that are different in every row and may name items: texts and whole numbers.
+
+    >>> naming_rows(["url", "mean", "tone"], [["u", "v", "w"], ["1.5", "2.0", "3.5"], ["a", "b", "a"]], range(3))
+    ['url']
+    """
+    single = [n for n in places if names[n].strip() and names.count(names[n]) == 1]
+    single = [n for n in single if all(columns[n]) and len({*columns[n]}) == len(columns[n]) > 1]
+    return [names[n] for n in single if not all(number_of(cell) is not None and "." in cell for cell in columns[n])]
 
 
 def are_classes(cells: Sequence[str]) -> bool:
