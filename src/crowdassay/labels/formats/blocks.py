@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import takewhile
 
 from crowdassay.labels.contents import words_of
 from crowdassay.labels.formats.not_workers import is_nothing
+from crowdassay.labels.formats.stems import begin_alike
 from crowdassay.labels.formats.wide_columns import linked
 
 LEAST_QUESTIONS = 3  # columns from which on they may be answers to one question on several items
@@ -64,7 +64,7 @@ def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[in
     def picks(*ways: str) -> bool:
         return {n for n, name in enumerate(header) if any(fnmatchcase(name, way) for way in ways)} - {*bare} == {*group}
 
-    start, end = _begin_alike(names), _begin_alike([name[::-1] for name in names])[::-1]
+    start, end = begin_alike(names), begin_alike([name[::-1] for name in names])[::-1]
     ends = [re.sub(r"\w+$", "", start) + "\0", "\0" + re.sub(r"^\w+", "", end)]  # whole words
     marks = sorted((mark.strip() for mark in re.findall(r"\W+", names[0])), key=lambda mark: ("]" not in mark, len(mark)))
     parts = [f"\0{part}\0" for part in (*filter(None, marks), *re.findall(r"\w{3,}", names[0]))]
@@ -74,10 +74,6 @@ def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[in
     rest = [name for name in names if "[" not in name]
     joint = grids if len(grids) <= MOST_JOINED_WAYS and not rest and picks(*grids) else []
     return next(filter(picks, whole), ",".join(joint) or None)
-
-
-def _begin_alike(names: Sequence[str]) -> str:
-    return "".join(marks[0] for marks in takewhile(lambda marks: len(set(marks)) == 1, zip(*names, strict=False)))
 
 
 def _share_words(columns: Sequence[Sequence[str]]) -> bool:

@@ -16,7 +16,8 @@ from crowdassay.labels.contents import is_id, words_of
 from crowdassay.labels.formats.parse import as_list, as_name, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.unnamed import lists_by_class, places_in_lists, said_of_lists, workers_by_class
-from crowdassay.labels.formats.wide_columns import are_classes, numbered_rows
+from crowdassay.labels.formats.wide_columns import are_classes
+from crowdassay.labels.formats.wide_items import numbered_rows
 from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import OUTER_KEY, Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name

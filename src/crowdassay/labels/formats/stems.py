@@ -9,7 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from os.path import commonprefix
+from itertools import takewhile
 
 from crowdassay.labels.contents import is_known, is_made, words_of
 from crowdassay.labels.roles import NUMBERED_WORKER
@@ -188,6 +188,17 @@ def _longest_patterns(name: str) -> list[str]:
     return ends if len(parts) > 2 and "[" not in name else []
 
 
+def _without_a_number(name: str) -> list[str]:
+    """Return patterns that a name of several numbers shares with names that differ in one of these.
+
+    >>> _without_a_number("day1_judge2"), _without_a_number("judge2")
+    (['day*_judge2', 'day1_judge*'], [])
+    """
+    parts = re.split(r"(\d+)", name)
+    ways = ["".join([*parts[:n], "*", *parts[n + 1 :]]) for n in range(1, len(parts), 2)]
+    return ways if len(ways) > 1 and "[" not in name else []
+
+
 def names_of_workers(names: Sequence[str], chosen: Sequence[int]) -> tuple[list[str], list[str]]:
     """Return what the workers of some columns are called, and a note on that where it is not what the columns are.
 
@@ -228,13 +239,22 @@ def _differing_parts(names: Sequence[str]) -> list[str]:
     """
     if len(names) < 2:
         return list(names)
-    start = commonprefix(names)
-    end = commonprefix([name[len(start) :][::-1] for name in names])[::-1]
+    start = begin_alike(names)
+    end = begin_alike([name[len(start) :][::-1] for name in names])[::-1]
     start, end = re.sub(r"[^\W_]+$", "", start), re.sub(r"^[^\W_]+", "", end)  # whole words
     parts = [name[len(start) : len(name) - len(end)] for name in names]
     before = re.search(r"[^\W_]+[\s_\-]*$", start)
     numbered = [f"{before[0]}{part}" for part in parts] if before else []
     return numbered if numbered and all(map(NUMBERED_WORKER.fullmatch, numbered)) else parts
+
+
+def begin_alike(names: Sequence[str]) -> str:
+    """Return the letters that all of some names begin with.
+
+    >>> begin_alike(["rater1", "rating"])
+    'rat'
+    """
+    return "".join(marks[0] for marks in takewhile(lambda marks: len(set(marks)) == 1, zip(*names, strict=False)))
 
 
 def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
@@ -243,7 +263,7 @@ def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
     >>> as_pattern(["id", "rater1", "rater2", "sure1"], [1, 2]), as_pattern(["ann", "bob", "c"], [0, 1])
     ('rater*', 'ann,bob')
     """
-    shared = _patterns(names[places[0]]) + _longest_patterns(names[places[0]])
+    shared = [*_patterns(names[places[0]]), *_longest_patterns(names[places[0]]), *_without_a_number(names[places[0]])]
     for way in dict.fromkeys([*shared, *(way for place in places[1:] for way in _patterns(names[place]))]):
         if [n for n, name in enumerate(names) if fnmatchcase(name, way)] == list(places):
             return way

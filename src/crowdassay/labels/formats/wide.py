@@ -24,19 +24,16 @@ from crowdassay.labels.delimited import SAMPLE_BYTES
 from crowdassay.labels.formats.not_workers import is_nothing, opposed
 from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
+from crowdassay.labels.formats.stems import names_of_workers
 from crowdassay.labels.formats.wide_columns import (
     are_classes,
-    choose_item,
     choose_workers,
-    naming_rows,
     not_workers,
-    numbered_proposal,
-    numbered_rows,
     odd_ones,
     same_answers,
-    worker_proposal,
 )
-from crowdassay.labels.formats.stems import names_of_workers
+from crowdassay.labels.formats.wide_items import choose_item, naming_rows, numbered_rows
+from crowdassay.labels.formats.wide_proposals import numbered_proposal, worker_proposal
 from crowdassay.labels.jsontext import EXACT_DECODER, flat
 from crowdassay.labels.native import mixed_column
 from crowdassay.labels.probe import Probe

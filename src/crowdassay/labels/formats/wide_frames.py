@@ -14,7 +14,8 @@ from crowdassay.labels.columns import check_given, split_names
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.formats.stems import names_of_workers
 from crowdassay.labels.formats.wide import FULL_COLUMNS, Wide
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, MOST_HEADLESS_CLASSES, choose_workers, not_workers
+from crowdassay.labels.formats.wide_columns import MOST_HEADLESS_CLASSES, choose_workers, not_workers
+from crowdassay.labels.formats.wide_items import INDEX_NAMES
 from crowdassay.labels.native import as_narwhal, kind_of_frame, sequence_column, series_column
 from crowdassay.labels.values import text_of
 from crowdassay.read_options import ReadOptions
