@@ -73,7 +73,26 @@ def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[in
     grids = list(dict.fromkeys(f"{ODD_IN_WAYS.sub('?', name.partition('[')[0])}?*" for name in names if "[" in name))
     rest = [name for name in names if "[" not in name]
     joint = grids if len(grids) <= MOST_JOINED_WAYS and not rest and picks(*grids) else []
-    return next(filter(picks, whole), ",".join(joint) or None)
+    return next(filter(picks, whole), ",".join(joint or _own_beginnings(header, group, bare)) or None)
+
+
+def _own_beginnings(header: Sequence[str], group: Sequence[int], bare: Collection[int]) -> list[str]:
+    """Return the fewest words that some columns of a group begin with and no others do, each a pattern; none if there are many.
+
+    >>> _own_beginnings(["How warm?", "How cold?", "Overall, how?", "Howard"], [0, 1, 2], ())
+    ['How *', 'Overall*']
+    """
+    others = [name for n, name in enumerate(header) if n not in group and n not in bare]
+    ways: list[str] = []
+    for name in (header[n] for n in group):
+        if any(fnmatchcase(name, way) for way in ways):
+            continue
+        ends = [word.end() for word in re.finditer(r"[^\W_]+", name)]
+        tried = [ODD_IN_WAYS.sub("?", name[:end]) + (" *" if name[end : end + 1] == " " else "*") for end in ends]
+        if (way := next((one for one in tried if not any(fnmatchcase(other, one) for other in others)), None)) is None:
+            return []
+        ways.append(way)
+    return ways if len(ways) <= min(MOST_JOINED_WAYS, len(group) - 1) else []
 
 
 def _share_words(columns: Sequence[Sequence[str]]) -> bool:

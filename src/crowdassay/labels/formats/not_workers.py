@@ -16,6 +16,7 @@ from crowdassay.labels.values import listed, number_key, number_of, shown
 
 NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
+QUESTION_MARKS = ("?", "？", "؟")
 ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
 LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
 OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
@@ -134,8 +135,10 @@ def _words_apart(names: Sequence[str]) -> tuple[set[str], list[list[str]]]:
 
 
 def are_questions(names: Sequence[str]) -> bool:
-    """Return whether columns are named like questions.
+    """Return whether columns are named like questions; whole ones that a number tells apart may ask of an item each.
 
+    >>> are_questions(["How warm?", "How cold?"]), are_questions(["Is 1 so?", "Is 2 so?"])
+    (True, False)
     >>> are_questions(["tone", "style"]), are_questions(["is_flip", "is_bad"]), are_questions(["is_bad_e", "is_bad_w"])
     (True, True, False)
     """
@@ -143,7 +146,8 @@ def are_questions(names: Sequence[str]) -> bool:
     asking = sum(any(map(is_asking, own)) for own in rest)
     told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
     begun = all(own[:1] and own[0] in ASKING_BEGINNINGS for own in map(words_of, names)) and not told_apart
-    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
+    whole = 2 * sum(name.endswith(QUESTION_MARKS) and re.search(r"\d", name) is None for name in names) > len(names)
+    questions = begun or whole or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
     return len(rest) > 1 and (questions or (not any(rest) and bool(shared & NUMBERED_THINGS)))
 
 

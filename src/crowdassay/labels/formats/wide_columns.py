@@ -43,6 +43,7 @@ MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains 
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 WAYS_LISTED = 12
 UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
+NAME_AS_WELL = "a column of a worker must be named with --worker-columns as well"
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
 ROUNDED = 0.051  # how far a mean that is given with one decimal may be from the real one
 
@@ -194,8 +195,10 @@ def odd_ones(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Se
     ]
 
 
-def same_answers(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> list[str]:
-    """Note the columns beside those that were named as workers' that hold nothing but the same labels.
+def same_answers(
+    names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int], must: str = NAME_AS_WELL
+) -> list[str]:
+    """Note the columns beside those that were named as workers' that hold nothing but the same labels, and what to do.
 
     >>> same_answers(["t", "a1", "a2", "eva"], [["u", "v"], ["y", "n"], ["y", "y"], ["n", "y"]], [1, 2])
     ["The same labels stand in 'eva'; a column of a worker must be named with --worker-columns as well."]
@@ -203,7 +206,6 @@ def same_answers(names: Sequence[str], columns: Sequence[Sequence[str]], workers
     said = {cell for n in workers for cell in columns[n] if not is_nothing(cell)}
     held = {n: {cell for cell in cells if not is_nothing(cell)} for n, cells in enumerate(columns) if n not in workers}
     same = [names[n] for n, cells in held.items() if len(cells) > 1 and cells <= said]
-    must = "a column of a worker must be named with --worker-columns as well"
     return [f"The same labels stand in {listed(same)}; {must}."] if 0 < len(same) <= len(workers) else []  # else questions
 
 
