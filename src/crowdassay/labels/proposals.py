@@ -90,7 +90,7 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
     found = [one for worker in workers if (one := _beside(table, worker, known)) is not None]
     if not found:
         return []
-    worker, items, labels = min(found, key=lambda one: len(one[1]))
+    worker, items, labels = min(found, key=lambda one: (len(one[1]), len(NAMING_WORDS.intersection(words_of(one[0])))))
     options = f" {_option('worker', worker)}" + (f" {_option('label', labels[0])}" if len(labels) == 1 else "")
     part = merging_part(table, items, worker)  # whose sets may number their own, or ask something else
     sets = [items] if part is None else [[*items, part], items]
@@ -208,7 +208,7 @@ def _beside(table: pa.Table, worker: str, known: Mapping[str, str]) -> tuple[str
             sets = [items for items in sets if any(names_items(name, table[name]) for name in items)]
         if sets:
             break
-    if not sets and item and label and len({(row[item], row[worker]) for row in rows}) == len(rows):
+    if not sets and item and len({(row[item], row[worker]) for row in rows}) == len(rows):  # though few have shared any
         sets = [[item]]
     if _has_own_ids(table, worker):
         sets = [items for items in sets if all(map(is_id, items))]

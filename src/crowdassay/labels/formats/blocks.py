@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
-from itertools import takewhile
 
 from crowdassay.labels.contents import words_of
 from crowdassay.labels.formats.not_workers import is_nothing
+from crowdassay.labels.formats.stems import begin_alike
 from crowdassay.labels.formats.wide_columns import linked
 
 LEAST_QUESTIONS = 3  # columns from which on they may be answers to one question on several items
@@ -64,7 +64,7 @@ def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[in
     def picks(*ways: str) -> bool:
         return {n for n, name in enumerate(header) if any(fnmatchcase(name, way) for way in ways)} - {*bare} == {*group}
 
-    start, end = _begin_alike(names), _begin_alike([name[::-1] for name in names])[::-1]
+    start, end = begin_alike(names), begin_alike([name[::-1] for name in names])[::-1]
     ends = [re.sub(r"\w+$", "", start) + "\0", "\0" + re.sub(r"^\w+", "", end)]  # whole words
     marks = sorted((mark.strip() for mark in re.findall(r"\W+", names[0])), key=lambda mark: ("]" not in mark, len(mark)))
     parts = [f"\0{part}\0" for part in (*filter(None, marks), *re.findall(r"\w{3,}", names[0]))]
@@ -73,11 +73,26 @@ def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[in
     grids = list(dict.fromkeys(f"{ODD_IN_WAYS.sub('?', name.partition('[')[0])}?*" for name in names if "[" in name))
     rest = [name for name in names if "[" not in name]
     joint = grids if len(grids) <= MOST_JOINED_WAYS and not rest and picks(*grids) else []
-    return next(filter(picks, whole), ",".join(joint) or None)
+    return next(filter(picks, whole), ",".join(joint or _own_beginnings(header, group, bare)) or None)
 
 
-def _begin_alike(names: Sequence[str]) -> str:
-    return "".join(marks[0] for marks in takewhile(lambda marks: len(set(marks)) == 1, zip(*names, strict=False)))
+def _own_beginnings(header: Sequence[str], group: Sequence[int], bare: Collection[int]) -> list[str]:
+    """Return the fewest words that some columns of a group begin with and no others do, each a pattern; none if there are many.
+
+    >>> _own_beginnings(["How warm?", "How cold?", "Overall, how?", "Howard"], [0, 1, 2], ())
+    ['How *', 'Overall*']
+    """
+    others = [name for n, name in enumerate(header) if n not in group and n not in bare]
+    ways: list[str] = []
+    for name in (header[n] for n in group):
+        if any(fnmatchcase(name, way) for way in ways):
+            continue
+        ends = [word.end() for word in re.finditer(r"[^\W_]+", name)]
+        tried = [ODD_IN_WAYS.sub("?", name[:end]) + (" *" if name[end : end + 1] == " " else "*") for end in ends]
+        if (way := next((one for one in tried if not any(fnmatchcase(other, one) for other in others)), None)) is None:
+            return []
+        ways.append(way)
+    return ways if len(ways) <= min(MOST_JOINED_WAYS, len(group) - 1) else []
 
 
 def _share_words(columns: Sequence[Sequence[str]]) -> bool:

@@ -14,11 +14,12 @@ from crowdassay.labels.columns import check_given, matching_columns, split_names
 from crowdassay.labels.contents import words_of
 from crowdassay.labels.formats.blocks import LEAST_QUESTIONS, alike_places, answer_one, are_alike, blocks_alike, numbered_ways
 from crowdassay.labels.formats.foreign import SURVEY_MARKS, code_of, is_of_limesurvey
-from crowdassay.labels.formats.not_workers import is_nothing
+from crowdassay.labels.formats.not_workers import NUMBERED_THINGS, QUESTION_MARKS, is_nothing
 from crowdassay.labels.formats.parse import is_filled
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.formats.stems import as_pattern, family_of
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of, wide_texts
+from crowdassay.labels.formats.wide_columns import same_answers
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
@@ -29,6 +30,7 @@ LEAST_ROWS = 4  # rows with their header from which on rows without names may be
 ITEMS_LISTED = 3
 PATTERNS_LISTED = 8
 LEAST_ASKED = 10  # columns named by several words each from which on rows that are answered alike are persons'
+A_NUMBERED_THING = re.compile(rf"(?:{'|'.join(sorted(NUMBERED_THINGS))})[\s_\-.]*\d+", re.IGNORECASE)
 LEAST_WORDS = 3  # in the name of a question
 MOST_NAME_WORDS = 3  # in what names a person
 A_TIME = re.compile(r"\d{1,4}([./-]) ?\d{1,2}\1 ?\d{1,4}[.,]?(?: .*?|T)\d{1,2}[:.]\d\d.*")  # in whatever order and language
@@ -120,14 +122,16 @@ def _proposal_of_questions(header: Sequence[str], columns: Sequence[Sequence[str
 
 
 def _asks(name: str) -> bool:
-    """Return whether a column is named by a whole question, or by a row of a grid of questions.
+    """Return whether a column is named by a whole question or its number, or by a row of a grid of questions.
 
-    >>> [_asks(name) for name in ("War es klar?", "Tone [warm]", "I felt at home", "Ann Lee", "rater 1 tone", "年齢は？")]
-    [True, True, True, False, False, True]
+    >>> [_asks(name) for name in ("War es klar?", "Tone [warm]", "I felt at home", "Ann Lee", "rater 1 tone", "年齢は？", "Q 3")]
+    [True, True, True, False, False, True, True]
     """
     whose = ROLES["worker"].words
+    if A_NUMBERED_THING.fullmatch(name):
+        return True
     return not any(word in whose for word in words_of(name)) and (
-        name.endswith(("?", "？", "؟")) or re.search(r"\S *\[.+\]", name) is not None or len(name.split()) >= LEAST_WORDS
+        name.endswith(QUESTION_MARKS) or re.search(r"\S *\[.+\]", name) is not None or len(name.split()) >= LEAST_WORDS
     )
 
 
@@ -255,11 +259,16 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     filled = [n for n in asked if any(map(is_filled, cells[n]))]
     names = _told_apart(header)
     notes = [f"Each row is a person's answers, and each of these columns is an item: {listed([names[n] for n in filled])}."]
-    if again := [names[n] for n in filled if header.count(header[n]) > 1]:
+    if again := [names[n] for n in filled if sum(header[m] == header[n] for m in filled) > 1]:
         notes.append(f"Columns of one name are different items, told apart by their place: {listed(again)}.")
     if len(filled) < len(asked):
         empty = [names[n] for n in asked if n not in filled]
         notes.append(f"{counted(len(empty), 'column')} of items held no answer: {listed(empty, ITEMS_LISTED)}.")
+    if wanted.item_column is not None:
+        others = [n for n in _asked(header, person) if n not in asked]
+        every = [[row[n].strip() for row in body] for n in (*filled, *others)]
+        called = [names[n] for n in (*filled, *others)]
+        notes += same_answers(called, every, range(len(filled)), "name a column with --item-column as well if it is an item")
     if person is None:
         notes.append("No column names the person: workers are numbered by row, from 0.")
     workers = [str(n) if person is None else row[person].strip() for n, row in enumerate(body)]

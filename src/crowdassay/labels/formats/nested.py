@@ -16,7 +16,8 @@ from crowdassay.labels.contents import is_id, words_of
 from crowdassay.labels.formats.parse import as_list, as_name, objects
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.unnamed import lists_by_class, places_in_lists, said_of_lists, workers_by_class
-from crowdassay.labels.formats.wide_columns import NUMBERED_ROWS, are_classes
+from crowdassay.labels.formats.wide_columns import are_classes
+from crowdassay.labels.formats.wide_items import numbered_rows
 from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import OUTER_KEY, Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name
@@ -47,7 +48,7 @@ def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     places = places_in_lists([record for _, record in pairs], probe.shown) if told and where is None else None
     rows = Annotations(item, *((f"place in {places[0]}",) if places else _told(pairs, where)))
     if not items:
-        rows.note(f"{NUMBERED_ROWS}{_may_name(pairs)}")
+        rows.note(numbered_rows(_different(pairs)))
     if wanted.item_column is not None and (finer := _together(pairs)) and len(set(map(as_name, names))) < len(pairs):
         rows.note(f"Some records have the same {item}; each is told apart with --item-column {shown_file(join_names(finer))}.")
     if classes:
@@ -401,13 +402,3 @@ def _different(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> list[st
     keys = list(dict.fromkeys(key for _, record in pairs for key in record))
     single = {key: {cell for _, one in pairs if not isinstance(cell := one.get(key), dict | list)} for key in keys}
     return [key for key, values in single.items() if len(values - {None}) == len(pairs)]
-
-
-def _may_name(pairs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> str:
-    """Return, after a blank, which keys may name items as well, nothing where none does."""
-    every = _different(pairs)
-    if not every:
-        return ""
-    return (
-        f" {listed(every, 3)} {'is' if len(every) == 1 else 'are'} different in every row and may be named with --item-column."
-    )

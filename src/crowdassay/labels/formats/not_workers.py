@@ -10,18 +10,22 @@ import numpy as np
 
 from crowdassay.labels.choices import listed_choices
 from crowdassay.labels.contents import is_known, words_of
-from crowdassay.labels.formats.stems import COMPUTED_WORDS, LEAST_FAMILY
-from crowdassay.labels.roles import ROLES
+from crowdassay.labels.formats.stems import COMPUTED_WORDS, GAP, LEAST_FAMILY
+from crowdassay.labels.roles import NUMBERED_WORKER, ROLES
 from crowdassay.labels.values import listed, number_key, number_of, shown
 
-NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "<na>"})
+NO_LABEL_CELLS = frozenset({"", "nan", "none", "null", "na", "n/a", "<na>"})
 LEAST_ROWS_SHARED = 5  # rows from which on workers of one question agree somewhere, and sums that stay the same are no chance
+QUESTION_MARKS = ("?", "？", "؟")
 ASKING_BEGINNINGS = frozenset({"is", "has", "does", "are", "was", "can"})
 LEAST_ASKING = 3  # columns named like questions from which on they may have others among them: Florence and Bob are people
 OPPOSED = 2 / 3  # variance of sums up to which columns hardly judge the same things: where one is high, the others are low
 BY_CHANCE = 1.0  # standard errors above chance up to which columns do not agree
 SLIGHT_AGREEMENT, WOULD_SHOW = 0.2, 3.0  # kappa of workers who hardly agree, and standard errors from which on it would show
 STEADY = 0.1  # variance of rows' sums, as a share of their columns' variances, up to which the columns count something
+NEARLY_ALL, MOSTLY_EMPTY = 0.95, 0.5  # shares of rows: what is filled so beside several that are so is hardly a worker's
+LEAST_TO_COPY = 10  # rows from which on columns that put all in the same order are hardly two workers'
+MOST_BY_CHANCE = 10  # different values up to which two workers may agree on every row
 RESULT_COLUMN = re.compile(r"(?:.*[\s_\-])?(?:kappa|p[\s_\-]?value)", re.IGNORECASE)
 COMPUTED = re.compile(r"-?\d*\.\d{3,}(?:[eE][+-]?\d+)?")  # a number with so many decimals is nobody's answer
 PAIRED_SIDES = ({"a", "b"}, {"left", "right"})
@@ -61,7 +65,7 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
     if beside is not None:
         return f"{said} and {shown(beside)} make a table of results, not of labels; there is nothing to combine"
     called = bool(chosen) and all(COMPUTED_WORDS.intersection(words_of(names[n])) for n in chosen)
-    computed = [names[n] for n in chosen if called or any(map(COMPUTED.fullmatch, map(str.strip, columns[n])))]
+    computed = [names[n] for n in chosen if called or _is_computed(names[n], columns[n])]
     if computed:
         return f"There are numbers that were computed, such as means, and no labels in {listed(computed)}"
     if _hold_several([cell for row in rows for cell in row if cell]):
@@ -78,6 +82,17 @@ def no_workers(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: S
 def _is_result(name: str, cells: Sequence[str]) -> bool:
     """Return whether a column is called after an agreement or a test, and holds any."""
     return RESULT_COLUMN.fullmatch(name) is not None and not all(map(is_nothing, cells))
+
+
+def _is_computed(name: str, cells: Sequence[str]) -> bool:
+    """Return whether a column holds a number with many decimals, or mostly such where a numbered worker is in its name.
+
+    >>> [_is_computed(name, ["9", "8.5", "9.6667"]) for name in ("week1_judge2_mark", "week1_mark")]
+    [False, True]
+    """
+    computed = sum(COMPUTED.fullmatch(cell.strip()) is not None for cell in cells)
+    says_who = any(map(NUMBERED_WORKER.fullmatch, [name, *GAP.split(name)]))
+    return 2 * computed > sum(not is_nothing(cell) for cell in cells) if says_who else computed > 0
 
 
 def _hold_several(cells: Sequence[str]) -> bool:
@@ -120,8 +135,10 @@ def _words_apart(names: Sequence[str]) -> tuple[set[str], list[list[str]]]:
 
 
 def are_questions(names: Sequence[str]) -> bool:
-    """Return whether columns are named like questions.
+    """Return whether columns are named like questions; whole ones that a number tells apart may ask of an item each.
 
+    >>> are_questions(["How warm?", "How cold?"]), are_questions(["Is 1 so?", "Is 2 so?"])
+    (True, False)
     >>> are_questions(["tone", "style"]), are_questions(["is_flip", "is_bad"]), are_questions(["is_bad_e", "is_bad_w"])
     (True, True, False)
     """
@@ -129,7 +146,8 @@ def are_questions(names: Sequence[str]) -> bool:
     asking = sum(any(map(is_asking, own)) for own in rest)
     told_apart = all(len(word) <= 2 for own in rest for word in own)  # by initials, or by numbers
     begun = all(own[:1] and own[0] in ASKING_BEGINNINGS for own in map(words_of, names)) and not told_apart
-    questions = begun or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
+    whole = 2 * sum(name.endswith(QUESTION_MARKS) and re.search(r"\d", name) is None for name in names) > len(names)
+    questions = begun or whole or asking == len(rest) or (asking >= LEAST_ASKING and 2 * asking > len(rest))
     return len(rest) > 1 and (questions or (not any(rest) and bool(shared & NUMBERED_THINGS)))
 
 
@@ -164,6 +182,57 @@ def opposed(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequ
         return []
     said = listed([names[n] for n in chosen])
     return [f"In {said} numbers are high where others are low; if they count votes, they do not say who gave which."]
+
+
+def may_know(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[int]:
+    """Return the columns that are filled in nearly every row where several others are mostly empty.
+
+    They may hold the known answer, as nobody else labels everything. Where the others hardly meet, whoever does is a worker.
+
+    >>> table = list(zip(*["y    y", "n   n ", "y  y  ", "y y   ", "nn    ", "n  nny"]))
+    >>> [may_know(list(map(list, table)), range(6)), may_know(list(map(list, table))[1:], range(5))]
+    [[0], []]
+    """
+    rows = rows_of(columns, chosen)
+    shares = np.array([[cell is not None for cell in row] for row in rows]).mean(axis=0) if rows else np.zeros(0)
+    full = [n for n, share in zip(chosen, shares, strict=True) if share >= NEARLY_ALL]
+    sparse = [n for n, share in zip(chosen, shares, strict=True) if 0 < share < MOSTLY_EMPTY]
+    meet = sum(sum(cell is not None for cell in row) > 1 for row in rows_of(columns, sparse))
+    apart = len(full) < len(sparse) >= LEAST_FAMILY and len(full) + len(sparse) == np.count_nonzero(shares)
+    return full if apart and meet else []
+
+
+def said_again(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[int]:
+    """Return the columns that put all rows in the same order as an earlier one, by numbers of another scale or very many.
+
+    >>> marks, tones = [str(n % 12) for n in range(20)], [str(n % 3) for n in range(20)]
+    >>> said_again([marks, [f"{mark}.5" for mark in marks], marks, tones, tones], range(5))
+    [1, 2]
+    """
+    first: dict[tuple[int | None, ...], tuple[str | None, ...]] = {}
+    again = []
+    for n, cells in zip(chosen, zip(*rows_of(columns, chosen), strict=True), strict=True):
+        numbers = {cell: number_of(cell) for cell in cells if cell is not None}
+        places = {number: place for place, number in enumerate(sorted(one for one in numbers.values() if one is not None))}
+        given = sum(cell is not None for cell in cells)
+        most = max(Counter(cell for cell in cells if cell is not None).values(), default=0)
+        if None in numbers.values() or given < LEAST_TO_COPY or 2 * most > given:  # rare values are in one order by chance
+            continue
+        order = tuple(None if cell is None else places.get(numbers[cell]) for cell in cells)
+        if first.setdefault(order, cells) is not cells and (first[order] != cells or len(places) > MOST_BY_CHANCE):
+            again.append(n)
+    return again
+
+
+def are_flags(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[int]:
+    """Return the columns that answer questions of their own, such as ``is_new``, by true or false, where not all are called so.
+
+    >>> are_flags(["is_new", "ann", "bob"], [["True", "False"]] * 3, [0, 1, 2])
+    [0]
+    """
+    begun = [n for n in chosen if words_of(names[n])[:1] and words_of(names[n])[0] in ASKING_BEGINNINGS]
+    flags = [n for n in begun if {cell.casefold() for cell in columns[n] if not is_nothing(cell)} <= {"true", "false"}]
+    return flags if len(begun) < len(chosen) else []
 
 
 def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:

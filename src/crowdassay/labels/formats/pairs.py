@@ -12,7 +12,8 @@ from crowdassay.labels.formats.not_workers import LEAST_ROWS_SHARED
 from crowdassay.labels.formats.parse import is_filled, item_column, read_table
 from crowdassay.labels.formats.record import Annotations
 from crowdassay.labels.formats.wide import ROWS_SAMPLED, cells_of
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, are_classes
+from crowdassay.labels.formats.wide_columns import are_classes
+from crowdassay.labels.formats.wide_items import INDEX_NAMES
 from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES

@@ -9,9 +9,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import takewhile
 
 from crowdassay.labels.contents import is_known, is_made, words_of
 from crowdassay.labels.roles import NUMBERED_WORKER
+from crowdassay.labels.values import shown
 
 GAP = re.compile(r"[\s_\-.]+")
 INITIALS = re.compile(r"[a-z]{1,2}", re.IGNORECASE)
@@ -186,13 +188,82 @@ def _longest_patterns(name: str) -> list[str]:
     return ends if len(parts) > 2 and "[" not in name else []
 
 
+def _without_a_number(name: str) -> list[str]:
+    """Return patterns that a name of several numbers shares with names that differ in one of these.
+
+    >>> _without_a_number("day1_judge2"), _without_a_number("judge2")
+    (['day*_judge2', 'day1_judge*'], [])
+    """
+    parts = re.split(r"(\d+)", name)
+    ways = ["".join([*parts[:n], "*", *parts[n + 1 :]]) for n in range(1, len(parts), 2)]
+    return ways if len(ways) > 1 and "[" not in name else []
+
+
+def names_of_workers(names: Sequence[str], chosen: Sequence[int]) -> tuple[list[str], list[str]]:
+    """Return what the workers of some columns are called, and a note on that where it is not what the columns are.
+
+    It is the part of the names that differs, where other columns have it too, so that they are the same workers'. Single
+    letters and bare numbers name nobody.
+
+    >>> names_of_workers(["id", "A1 tone", "A2 tone", "A1 style", "A2 style"], [1, 2])[0]
+    ['A1', 'A2']
+    >>> names_of_workers(["kind (Coder 1)", "kind (Coder 2)", "how sure? (Coder 2)"], [0, 1])[0]
+    ['Coder 1', 'Coder 2']
+    >>> names_of_workers(["A1 tone", "A2 tone", "year"], [0, 1])
+    (['A1 tone', 'A2 tone'], [])
+    """
+    called = [names[n] for n in chosen]
+    parts = _differing_parts(called)
+    if parts == called or not all(len(part) > 1 and not part.isdecimal() for part in parts):
+        return called, []
+    others = [name for n, name in enumerate(names) if n not in chosen]
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for part in parts:
+        whole = re.compile(rf"(?<![^\W_]){re.escape(part)}(?![^\W_])")
+        for name in others:
+            for at in whole.finditer(name):
+                found[f"{name[: at.start()]}\0{name[at.end() :]}"].append((part, name))
+    same = [one for ones in found.values() for one in ones if len(ones) > 1 or NUMBERED_WORKER.fullmatch(one[0])]
+    if not same:
+        return called, []
+    part, other = same[0]
+    said = f"{shown(part)} for {shown(called[parts.index(part)])}, as {shown(other)} has it too"
+    return parts, [f"Workers are called by the part that differs in the names of their columns: {said}."]
+
+
+def _differing_parts(names: Sequence[str]) -> list[str]:
+    """Return the part of each name that differs, as whole words, with the word for a worker before a number.
+
+    >>> _differing_parts(["say.judge_1.tone", "say.judge_2.tone"]), _differing_parts(["ab_x", "cb_x"]), _differing_parts(["a"])
+    (['judge_1', 'judge_2'], ['ab', 'cb'], ['a'])
+    """
+    if len(names) < 2:
+        return list(names)
+    start = begin_alike(names)
+    end = begin_alike([name[len(start) :][::-1] for name in names])[::-1]
+    start, end = re.sub(r"[^\W_]+$", "", start), re.sub(r"^[^\W_]+", "", end)  # whole words
+    parts = [name[len(start) : len(name) - len(end)] for name in names]
+    before = re.search(r"[^\W_]+[\s_\-]*$", start)
+    numbered = [f"{before[0]}{part}" for part in parts] if before else []
+    return numbered if numbered and all(map(NUMBERED_WORKER.fullmatch, numbered)) else parts
+
+
+def begin_alike(names: Sequence[str]) -> str:
+    """Return the letters that all of some names begin with.
+
+    >>> begin_alike(["rater1", "rating"])
+    'rat'
+    """
+    return "".join(marks[0] for marks in takewhile(lambda marks: len(set(marks)) == 1, zip(*names, strict=False)))
+
+
 def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
     """Return what ``--worker-columns`` takes for some columns: a pattern where one fits them alone, else their names.
 
     >>> as_pattern(["id", "rater1", "rater2", "sure1"], [1, 2]), as_pattern(["ann", "bob", "c"], [0, 1])
     ('rater*', 'ann,bob')
     """
-    shared = _patterns(names[places[0]]) + _longest_patterns(names[places[0]])
+    shared = [*_patterns(names[places[0]]), *_longest_patterns(names[places[0]]), *_without_a_number(names[places[0]])]
     for way in dict.fromkeys([*shared, *(way for place in places[1:] for way in _patterns(names[place]))]):
         if [n for n, name in enumerate(names) if fnmatchcase(name, way)] == list(places):
             return way

@@ -24,17 +24,16 @@ from crowdassay.labels.delimited import SAMPLE_BYTES
 from crowdassay.labels.formats.not_workers import is_nothing, opposed
 from crowdassay.labels.formats.parse import as_name, is_map
 from crowdassay.labels.formats.record import Import, facts_table, gold_table, text_column
+from crowdassay.labels.formats.stems import names_of_workers
 from crowdassay.labels.formats.wide_columns import (
-    NUMBERED_ROWS,
     are_classes,
-    choose_item,
     choose_workers,
     not_workers,
-    numbered_proposal,
     odd_ones,
     same_answers,
-    worker_proposal,
 )
+from crowdassay.labels.formats.wide_items import choose_item, naming_rows, numbered_rows
+from crowdassay.labels.formats.wide_proposals import numbered_proposal, worker_proposal
 from crowdassay.labels.jsontext import EXACT_DECODER, flat
 from crowdassay.labels.native import mixed_column
 from crowdassay.labels.probe import Probe
@@ -55,7 +54,7 @@ from crowdassay.read_options import ReadOptions, join_names
 
 ABSTAIN = "-1"
 # A class or a gap; nan and null are gaps.
-DOUBTFUL = frozenset({"none", "na"})
+DOUBTFUL = frozenset({"none", "na", "n/a"})
 ROWS_OF_A_DESIGN = 10  # rows from which on the same number of labels in each is no chance
 CLASSES_NAMED = 8  # that a message lists to be copied
 FULL_COLUMNS = 3  # which may well be item, worker and label
@@ -199,12 +198,15 @@ class Wide:
 
 def wide_texts(
     items: Sequence[str] | None, workers: Sequence[str], columns: Iterable[Sequence[str] | pa.Array], source: str,
-    name: str = "row", notes: Iterable[str] = (),
+    name: str = "row", notes: Iterable[str] = (), naming: Sequence[str] = (),
 ) -> Wide:  # fmt: skip
-    """Return a table of the texts that a file holds, a column for each worker; items without names are numbered."""
+    """Return a table of the texts that a file holds, a column for each worker.
+
+    Items without names are numbered; the note on that says which columns are ``naming`` what is different in every row.
+    """
     labels = [_labels(column if isinstance(column, pa.Array) else text_column(column, source)) for column in columns]
     if items is None:
-        items, notes = [str(n) for n in range(len(labels[0]))], (*notes, NUMBERED_ROWS)
+        items, notes = [str(n) for n in range(len(labels[0]))], (*notes, numbered_rows(naming))
     names = {"item": name, "worker": "column", "label": "cell"}
     return Wide(text_column(items, source), text_column(workers, source).to_pylist(), labels, names, tuple(notes))
 
@@ -300,7 +302,10 @@ def _chosen(header: list[str], body: list[list[str]], wanted: ReadOptions, probe
     name = "row" if item is None else header[item] or "first column"
     odd = [*odd_ones(header, columns, workers), *same_answers(header, columns, workers)] if wanted.worker_columns else []
     notes = [*notes, *not_workers([header[n] for n in left]), *odd, *opposed(header, columns, workers)]
-    table = wide_texts(items, [header[n] for n in workers], [cells[n] for n in workers], probe.path.name, name, notes)
+    beside = naming_rows(header, columns, [n for n in range(len(header)) if n not in workers])
+    called, of_part = names_of_workers(header, workers)
+    labels = [cells[n] for n in workers]
+    table = wide_texts(items, called, labels, probe.path.name, name, [*notes, *of_part], beside)
     table = _with_gaps(table, wanted, probe)
     facts = ([cell.strip() for cell in column] for column in every)
     table = replace(table, about=facts_table(names, [table.items.to_pylist(), *facts], probe.path.name))

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +21,9 @@ from crowdassay.labels.contents import LABEL_LENGTH, YES_OR_NO, is_id, is_known,
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.formats.not_workers import (
     are_questions,
-    are_strangers,
-    counted_votes,
     is_asking,
     is_nothing,
+    may_know,
     no_workers,
     rows_of,
 )
@@ -34,20 +34,16 @@ from crowdassay.labels.formats.stems import (
     numbered_parts,
     questions_of_workers,
 )
-from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, is_worker_name, plain_name
-from crowdassay.labels.values import counted, listed, number_key, number_of, shown
+from crowdassay.labels.formats.wide_items import names_items
+from crowdassay.labels.roles import NUMBERED_WORKER, is_worker_name
+from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
-INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "id"}) | {
-    word + suffix for word in ROLES["item"].words for suffix in ("", "_id", "id")
-}
-NUMBERED_ROWS = "Items are numbered by row, from 0."
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 WAYS_LISTED = 12
-UNIQUE_IDS = frozenset({"uuid", "guid", "hash"})
-COLUMNS_LISTED = 8  # that a proposal would take for workers
 UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
+NAME_AS_WELL = "a column of a worker must be named with --worker-columns as well"
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
 ROUNDED = 0.051  # how far a mean that is given with one decimal may be from the real one
 
@@ -57,81 +53,25 @@ def are_classes(cells: Sequence[str]) -> bool:
     return 0 < len(set(cells)) <= min(MOST_HEADLESS_CLASSES, len(cells) / 2)
 
 
-def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> list[str]:
-    """Return in which case which option reads a table with a column for each worker; nothing if that would be a misreading.
+def sets_of_numbered(names: Sequence[str], places: Iterable[int]) -> list[list[int]]:
+    """Return the sets of columns that are named alike but for a numbered worker: somewhere, or whose object it is inside.
 
-    Of columns that answer alike and are no workers a `ColumnError` says what they are.
-
-    >>> columns = [["i", "j"], ["a", "b"], ["a", "a"]]
-    >>> worker_proposal(["id", "ann", "bob"], columns)
-    ["if 'ann', 'bob' are workers who answer one question, say --from wide"]
-    >>> worker_proposal(["id", "ann", "text"], [*columns[:2], ["x", "y"]])
-    []
-    """
-    if any(map(ROLES["worker"].is_named, names)):
-        return []
-    item, _ = choose_item(names, columns, ReadOptions())
-    workers, doubt, _, cells = _workers(names, columns, item)
-    chosen = doubt[0] if doubt else workers
-    if len(chosen) < 2 or len(columns[0]) < 2 or not all(names[n].strip() for n in chosen):
-        return []
-    if not are_classes([cell for n in chosen for cell in cells[n]]):
-        return []
-    if np.mean([len(cell) for n in chosen for cell in cells[n]]) > LABEL_LENGTH:
-        return []
-    sets = doubt or [workers]
-    sets = [some for some in sets if all(is_worker_name(names[n]) for n in some) or not are_strangers(columns, some)]
-    if not sets:
-        return []
-    why = [no_workers(names, columns, some) for some in sets]
-    may = [some for some, reason in zip(sets, why, strict=True) if reason is None]
-    reason = why[0] if not may else counted_votes(names, columns, workers) if doubt and workers else None
-    if reason is not None:
-        raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
-    ways = [(some, ways_of(names, [some]) if doubt else "--from wide") for some in may]
-    ways = [(some[:-1] if _ends_with_conclusion(names, columns, some) else some, way) for some, way in ways]
-    return _told(names, ways)
-
-
-def numbered_proposal(names: Sequence[str], columns: Sequence[Sequence[str]] = ()) -> list[str]:
-    """Return the options for columns of answers that end in numbered workers, whoever else is named.
-
-    Of ``columns``, where they are given, only those count that hold labels.
-
-    >>> numbered_proposal(["id", "user", "tag_ann1", "tag_ann2", "note_1"])
-    ["if 'tag_ann1', 'tag_ann2' are workers who answer one question, say --worker-columns 'tag_ann*'"]
-    """
-    sets = _sets_of_numbered(names, range(len(names)))
-    if columns:
-        sets = [places for places in sets if _is_answered(names, columns, places)]
-    return _told(names, [(places, ways_of(names, [places])) for places in sets])
-
-
-def _sets_of_numbered(names: Sequence[str], places: Iterable[int]) -> list[list[int]]:
-    """Return the sets of columns that are named alike but for a numbered worker: first, last, or whose object it is inside.
-
-    >>> _sets_of_numbered(["rater1_tone", "rater2_tone", "tone_score", "note_1"], range(4))
+    >>> sets_of_numbered(["rater1_tone", "rater2_tone", "tone_score", "note_1"], range(4))
     [[0, 1]]
-    >>> _sets_of_numbered(["id", "said.rater_1.tone", "said.rater_2.tone"], range(3))
+    >>> sets_of_numbered(["id", "said.rater_1.tone", "said.rater_2.tone"], range(3))
     [[1, 2]]
+    >>> sets_of_numbered([f"day{n // 2}_judge{n % 2}_mark" for n in range(4)], range(4))
+    [[0, 1], [2, 3]]
     """
     stems: dict[str, list[int]] = {}
     for n in places:
         parts, path = re.split(r"([\s_\-.]+)", names[n]), names[n].split(".")
         ends = [(parts[0], "*" + "".join(parts[1:])), (parts[-1], "".join(parts[:-1]) + "*")] if len(parts) > 2 else []
+        between = [(parts[k], "".join([*parts[:k], "*", *parts[k + 1 :]])) for k in range(2, len(parts) - 2, 2)]
         inside = [(part, ".".join([*path[:k], "*", *path[k + 1 :]])) for k, part in enumerate(path) if len(path) > 1]
-        for stem in dict.fromkeys(stem for part, stem in [*ends, *inside] if NUMBERED_WORKER.fullmatch(part)):
+        for stem in dict.fromkeys(stem for part, stem in [*ends, *between, *inside] if NUMBERED_WORKER.fullmatch(part)):
             stems.setdefault(stem, []).append(n)
     return [some for some in stems.values() if len(some) > 1]
-
-
-def _told(names: Sequence[str], ways: Sequence[tuple[Sequence[int], str]]) -> list[str]:
-    """Return a sentence for each set of columns, with the options that read it."""
-    said = [f"if {listed([names[n] for n in some], COLUMNS_LISTED)} are{{}}, say {way}" for some, way in ways if way]
-    more = " workers who answer one question"
-    told = [one.format(more if n == 0 else "") for n, one in enumerate(said[:WAYS_LISTED])]
-    further = len(said) - WAYS_LISTED
-    return [*told, f"and so on for {counted(further, 'question')} more"] if further > 0 else told
 
 
 def ways_of(names: Sequence[str], sets: Sequence[Sequence[int]]) -> str:
@@ -148,7 +88,7 @@ def _reads(names: Sequence[str], places: Sequence[int], way: str) -> bool:
     return "'" not in way and every and len(set(chosen)) == len(chosen) and matching_columns(names, parts) == chosen
 
 
-def _is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
+def is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> bool:
     """Return whether columns hold the labels of workers who answer one question."""
     cells = [cell for n in places for cell in columns[n] if not is_nothing(cell)]
     short = sum(map(len, cells)) <= LABEL_LENGTH * len(cells)
@@ -156,7 +96,7 @@ def _is_answered(names: Sequence[str], columns: Sequence[Sequence[str]], places:
     return every and short and are_classes(cells) and no_workers(names, columns, places) is None
 
 
-def _ends_with_conclusion(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> bool:
+def ends_with_conclusion(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> bool:
     """Return whether the last of some columns holds what was decided in the end, and is no worker's."""
     return not is_worker_name(names[workers[-1]]) and _concludes(rows_of(columns, workers))
 
@@ -200,7 +140,7 @@ def choose_workers(
         for name in named:
             check_given("worker", name, names)
         return [n for n, name in enumerate(names) if name in named and n != item], [], None
-    workers, doubt, free, cells = _workers(names, columns, item)
+    workers, doubt, free, cells, may_be_known = meant_workers(names, columns, item)
     if doubt:
         may = [some for some in doubt if not are_questions([names[n] for n in some])]
         if not may:
@@ -211,6 +151,7 @@ def choose_workers(
             if ways
             else "rename those that are, without commas and quotes, and name them with --worker-columns"
         )
+        such += "".join(f"; {said}" for said, _ in said_of_known(names, may_be_known))
         raise ColumnError(f"Not all columns of {source} may be workers' ({listed(names)}); {such}.")
     columns = [column[:FIRST_ROWS] for column in columns]
     if reason := no_workers(names, columns, workers):
@@ -221,30 +162,11 @@ def choose_workers(
         check_given("worker", names[place], names)
         if not names[place].strip():
             raise ColumnError(f"Column {place + 1} of {source} holds values but has no name; name it after its worker.")
-    if _ends_with_conclusion(names, columns, workers):
+    if ends_with_conclusion(names, columns, workers):
         return workers[:-1], [n for n in free if n not in workers[:-1]], workers[-1]
     left, classes = [n for n in free if n not in workers], {word for n in workers for word in cells[n]}
     known = [n for n in left if is_known(names[n]) and not is_made(names[n]) and classes.issuperset(cells[n])]
     return workers, left, known[0] if len(known) == 1 else None
-
-
-def choose_item(names: Sequence[str], columns: Sequence[Sequence[str]], asked: ReadOptions) -> tuple[int | None, list[str]]:
-    """Return the column that names items, None where a row is an item, and notes on that."""
-    if asked.item_column is not None:
-        check_given("item", asked.item_column, names)
-        return list(names).index(asked.item_column), []
-    workers = matching_columns(names, asked.worker_columns) if asked.worker_columns else []
-    named = [n for n, name in enumerate(names) if _names_items(name, n) and name not in workers]
-    for n in named:
-        if len(set(columns[n])) == len(columns[n]):
-            return n, []
-    if not named:
-        ids = [n for n, name in enumerate(names) if (is_id(name) or plain_name(name) in UNIQUE_IDS) and name not in workers]
-        ids = [n for n in ids if len(set(columns[n])) == len(columns[n])]
-        return (ids[0] if len(ids) == 1 else None), []
-    name, empty = shown(names[named[0]]), sum(not cell.strip() for cell in columns[named[0]])
-    why = f"is empty in {counted(empty, 'row')}" if empty else "repeats"
-    return None, [f"A row is taken for an item, since {name} {why}; --item-column names what tells items apart."]
 
 
 def not_workers(names: Sequence[str]) -> list[str]:
@@ -273,8 +195,10 @@ def odd_ones(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Se
     ]
 
 
-def same_answers(names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int]) -> list[str]:
-    """Note the columns beside those that were named as workers' that hold nothing but the same labels.
+def same_answers(
+    names: Sequence[str], columns: Sequence[Sequence[str]], workers: Sequence[int], must: str = NAME_AS_WELL
+) -> list[str]:
+    """Note the columns beside those that were named as workers' that hold nothing but the same labels, and what to do.
 
     >>> same_answers(["t", "a1", "a2", "eva"], [["u", "v"], ["y", "n"], ["y", "y"], ["n", "y"]], [1, 2])
     ["The same labels stand in 'eva'; a column of a worker must be named with --worker-columns as well."]
@@ -282,44 +206,81 @@ def same_answers(names: Sequence[str], columns: Sequence[Sequence[str]], workers
     said = {cell for n in workers for cell in columns[n] if not is_nothing(cell)}
     held = {n: {cell for cell in cells if not is_nothing(cell)} for n, cells in enumerate(columns) if n not in workers}
     same = [names[n] for n, cells in held.items() if len(cells) > 1 and cells <= said]
-    must = "a column of a worker must be named with --worker-columns as well"
     return [f"The same labels stand in {listed(same)}; {must}."] if 0 < len(same) <= len(workers) else []  # else questions
 
 
-def _names_items(name: str, place: int) -> bool:
-    """Return whether a column is called like one of items; without a name only the first is."""
-    return (name.lower() in INDEX_NAMES or ROLES["item"].is_named(name)) and (bool(name.strip()) or place == 0)
+def said_of_known(names: Sequence[str], known: Sequence[int]) -> list[tuple[str, str]]:
+    """Return a sentence on columns that may hold the known answer, without its end, and a word for them; nothing if none do."""
+    if not known:
+        return []
+    verb, them = ("is", "it") if len(known) == 1 else ("are", "them")
+    said = f"{listed([names[n] for n in known])} {verb} filled where the others are mostly empty and may hold the known answer"
+    return [(said, them)]
 
 
-def _workers(
-    names: Sequence[str], columns: Sequence[Sequence[str]], item: int | None
-) -> tuple[list[int], list[list[int]], list[int], list[list[str]]]:
-    """Return the workers' columns, or the sets that could be meant; all columns that could be; and what each column says."""
+class Meant(NamedTuple):
+    """What columns of a wide table are.
+
+    Attributes
+    ----------
+    workers : list of int
+        The columns of workers.
+    sets : list of lists of int
+        The sets of columns of which one could be meant instead.
+    free : list of int
+        All columns that name no items and hold something.
+    cells : list of lists of str
+        What each column says.
+    known : list of int
+        The columns that may hold the known answer.
+    """
+
+    workers: list[int]
+    sets: list[list[int]]
+    free: list[int]
+    cells: list[list[str]]
+    known: Sequence[int] = ()
+
+
+def meant_workers(names: Sequence[str], columns: Sequence[Sequence[str]], item: int | None) -> Meant:
+    """Return which columns are workers', or could be."""
     cells = _comparable(columns)
-    free = [n for n, name in enumerate(names) if n != item and cells[n] and not _names_items(name, n)]
+    free = [n for n, name in enumerate(names) if n != item and cells[n] and not names_items(name, n)]
     rest = [n for n in free if not is_known(names[n]) and not is_id(names[n])]
     numbered = [n for n in free if is_worker_name(names[n])]
-    if len(numbered) < 2 and len(sets := _sets_of_numbered(names, rest)) == 1:
+    sets = sets_of_numbered(names, rest) if len(numbered) < 2 else []
+    if len(sets) == 1:
         numbered = sets[0]
     if len(numbered) > 1:
-        return numbered, [], free, cells
-    sets = _averaged(names, columns, rest)
-    if sets := sets or questions_of_workers(names, rest, is_asking, lambda places: _is_answered(names, columns, places)):
-        return [], sets, free, cells
+        return Meant(numbered, [], free, cells)
+    sets = _grid(names, columns, cells, rest) or _averaged(names, columns, rest)
+    if sets := sets or questions_of_workers(names, rest, is_asking, lambda places: is_answered(names, columns, places)):
+        return Meant([], sets, free, cells)
     held = Counter(cell for n in rest for cell in set(columns[n]))
     rest = [n for n in rest if len(rest) < 2 or not _is_other(columns[n], held)]  # alone there is none to compare it with
     if len(rest) < 2 or max(len(cells[n]) for n in rest) < ROWS_TO_COMPARE:
-        return rest, [], free, cells
-    groups = sorted(_alike(cells, rest), key=len, reverse=True)
+        return Meant(rest, [], free, cells)
+    groups = sorted(alike_columns(cells, rest), key=len, reverse=True)
     if len(groups) > 1 and len(groups[0]) == len(groups[1]):
-        return [], [group for group in groups if len(group) == len(groups[0])], free, cells
+        return Meant([], [group for group in groups if len(group) == len(groups[0])], free, cells)
     said = [group for group in groups[1:] if len(group) > 1 and _are_flags_of(names, cells, groups[0], group)]
     if said:
-        return said[0], [], free, cells
-    family = family_of(names, groups[0])
+        return Meant(said[0], [], free, cells)
+    known = may_know(columns, groups[0])
+    family = [] if known else family_of(names, groups[0])
     rest_of = [[n for n in groups[0] if n not in family], *groups[1:]]
     like = [other for other in rest_of if len(other) == len(family) and "*" in as_pattern(names, other)]
-    return groups[0], [family, *like] if family else [], free, cells
+    sets = [[n for n in groups[0] if n not in known]] if known else [family, *like] if family else []
+    return Meant([] if known else groups[0], sets, free, cells, known)
+
+
+def _grid(
+    names: Sequence[str], columns: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], places: Sequence[int]
+) -> list[list[int]]:
+    """Return for each question the columns of numbered workers, some of whom may have answered nothing there."""
+    bare = [n for n, own in enumerate(cells) if not own]
+    sets = {tuple(some): [n for n in some if cells[n]] for some in sets_of_numbered(names, sorted([*places, *bare]))}
+    return [[*some] for some, filled in sets.items() if len(filled) > 1 and is_answered(names, columns, filled)]
 
 
 def _averaged(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[int]]:
@@ -368,10 +329,10 @@ def _comparable(columns: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[number_key(choice) or choice for cell in column for choice in apart[cell]] for column in given]
 
 
-def _alike(cells: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[int]]:
+def alike_columns(cells: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[int]]:
     """Group columns that are answered in the same words, directly or by way of others: most of one is said in the other too.
 
-    >>> _alike([["yes", "no"], ["no", "no"], ["31", "45"]], [0, 1, 2])
+    >>> alike_columns([["yes", "no"], ["no", "no"], ["31", "45"]], [0, 1, 2])
     [[0, 1], [2]]
     """
     words = {n: set(cells[n]) for n in places}

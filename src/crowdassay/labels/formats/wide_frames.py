@@ -12,8 +12,10 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import ArrowColumn, join_cells
 from crowdassay.labels.columns import check_given, split_names
 from crowdassay.labels.delimited import FIRST_ROWS
+from crowdassay.labels.formats.stems import names_of_workers
 from crowdassay.labels.formats.wide import FULL_COLUMNS, Wide
-from crowdassay.labels.formats.wide_columns import INDEX_NAMES, MOST_HEADLESS_CLASSES, choose_workers, not_workers
+from crowdassay.labels.formats.wide_columns import MOST_HEADLESS_CLASSES, choose_workers, not_workers
+from crowdassay.labels.formats.wide_items import INDEX_NAMES
 from crowdassay.labels.native import as_narwhal, kind_of_frame, sequence_column, series_column
 from crowdassay.labels.values import text_of
 from crowdassay.read_options import ReadOptions
@@ -44,13 +46,12 @@ def frame_cells(frame: Any, asked: ReadOptions) -> tuple[Wide, str] | None:
     rows = (column.slice(0, FIRST_ROWS).to_pylist() for column in columns.values())
     first = [["" if value is None or value != value else text_of(value) for value in row] for row in rows]  # noqa: PLR0124 - NaN
     chosen, left, _ = choose_workers(rest, first, asked, "the frame")
-    workers = [rest[n] for n in chosen]
-    labels = [columns[name] for name in workers]
+    labels = [columns[rest[n]] for n in chosen]
+    workers, of_part = names_of_workers(rest, chosen)
     axis = getattr(getattr(nw.to_native(narwhal), "columns", None), "name", None)
     names = {"item": own or "item"} | ({} if axis is None else {"worker": str(axis)})
-    return Wide(items, workers, labels, names, tuple(not_workers([rest[n] for n in left]))), kind_of_frame(
-        str(narwhal.implementation)
-    )
+    notes = (*not_workers([rest[n] for n in left]), *of_part)
+    return Wide(items, workers, labels, names, notes), kind_of_frame(str(narwhal.implementation))
 
 
 def looks_wide(frame: Any) -> bool:
