@@ -97,7 +97,7 @@ def _formats_tried(file: Probe, found: Collection[str], *, headless: bool) -> tu
     ways = {
         "wide": "worker" not in found and not survey and not lists_by_class(mapping(file.first)),
         "nltk": not found,
-        "forms": "item" not in found or survey,
+        "forms": "item" not in found or survey or not {"worker", "label"} & {*found},  # an id may be a person's
     }
     small = file.kind == "delimited" or file.stamp is None or file.stamp[2] <= MOST_TRIED_BYTES
     tried: list[str] = []

@@ -520,3 +520,48 @@ def test_many_whole_questions_are_persons_rows_whatever_comes_first(tmp_path):
     raters = [f"rater {n} overall tone" for n in range(12)]
     header, rows = german("Gruppe", raters)
     assert "forms" not in " ".join(proposal(probe(write(tmp_path / "d.csv", csv_text(header, rows)))))
+
+
+EASY = ["How easy was it to begin?", "How easy was it to end?", "How easy was lab 1?", "Overall, how easy was it?"]
+
+
+def test_all_questions_that_are_answered_alike_are_proposed_and_those_that_were_not_read_are_noted(tmp_path):
+    header = ["Timestamp", *EASY[:2], "Did it work for you?", *EASY[2:], "Overall, what score is right", "What did you like?"]
+    rows = [
+        [
+            f"2020/02/{n + 10} 6:57:24 PM GMT",
+            *(3 + (n + k) % 3 for k in (0, 2)),
+            "Yes. First" if n % 4 else "No",
+            *(3 + n % k for k in (2, 3, 2)),
+            f"It {n % 5}",
+        ]
+        for n in range(11)
+    ]
+    path = write(tmp_path / "app.csv", csv_text(header, rows))
+    with pytest.raises(ColumnError, match=r"`format='forms'` `item_column` 'How \*,Overall\*'") as stop:
+        read_labels(path)
+    assert "are workers" not in str(stop.value)
+    assert read_labels(path, format="forms", item_column="How *,Overall*").n_items == 5
+    part = read_labels(path, format="forms", item_column="How *")
+    said = "The same labels stand in 'Overall, how easy was it?', 'Overall, what score is right'; name a column with"
+    assert any(note.startswith(said) for note in part.report.notes)
+
+
+@pytest.mark.parametrize("who", ["Record ID", "ID"])
+@pytest.mark.parametrize("title", ["Question {}: A case of {}", "Question {}"])
+def test_a_row_for_each_rater_and_a_numbered_question_for_each_item_is_proposed_though_titles_come_twice(tmp_path, who, title):
+    titles = [title.format(n, n) for n in range(1, 13)]
+    sure = "How confident are you of this (1 to 10)"
+    header = [who, *(name for one in titles for name in (one, sure)), *titles]
+    says = ("now", "later", "never")
+    rows = [
+        [7 + who, *(cell for n in range(12) for cell in (says[(n * n + who * (n % 2)) % 3], 1 + (n + who) % 10)), *[""] * 12]
+        for who in range(14)
+    ]
+    path = write(tmp_path / "survey.csv", csv_text(header, rows))
+    with pytest.raises(ColumnError, match=rf"`format='forms'` `worker_column` '{who}' `item_column` 'Question\*'"):
+        read_labels(path)
+    labels = read_labels(path, format="forms", worker_column=who, item_column="Question*")
+    assert (labels.n_items, labels.n_workers, labels.n_labels) == (12, 14, 12 * 14)
+    assert labels.items.to_pylist() == titles
+    assert not any("told apart by their place" in note for note in labels.report.notes)

@@ -377,3 +377,154 @@ def test_codes_with_commas_are_no_choices(tmp_path):
     frame = table(unit="u", **votes("Vector C", "Vector D", values=("1,0,0", "0,1,0", "0,0,1", "0,0,0")))
     labels = read_labels(written(tmp_path, frame), worker_columns="Vector C,Vector D")
     assert labels.class_names == ("0,0,0", "0,0,1", "0,1,0", "1,0,0")
+
+
+def sparse(n_rows=60, known="Manip", names="ABCDEFGH"):
+    """Draw a table in which most rows have one worker's label, and a column that is filled in every row."""
+    draw = random.Random(4)
+    rows = [{name: draw.choice("01") for name in draw.sample(names, 3 if n % 6 == 0 else 1)} for n in range(n_rows)]
+    return pd.DataFrame([{"ID": f"d{n}", known: draw.choice("01"), **row} for n, row in enumerate(rows)])[["ID", known, *names]]
+
+
+def test_a_column_filled_in_every_row_beside_sparse_ones_may_be_the_known_answer_and_is_no_proposed_worker(tmp_path):
+    path = written(tmp_path, frame := sparse())
+    with pytest.raises(ColumnError, match=r"If 'A', 'B', .* say `worker_columns` 'A,B,C,D,E,F,G,H'") as stop:
+        read_labels(path)
+    assert "'Manip' is filled where the others are mostly empty and may hold the known answer; if not" in str(stop.value)
+    for read in (lambda: read_labels(path, format="wide"), lambda: as_labels(frame.set_index("ID"), format="wide")):
+        with pytest.raises(ColumnError, match="'Manip' is filled where .* may hold the known answer"):
+            read()
+    assert read_labels(path, worker_columns="A,B,C,D,E,F,G,H").n_workers == 8
+    assert read_labels(path, worker_columns="Manip,A,B,C,D,E,F,G,H").n_workers == 9
+    alone = sparse(known="Eva", names="ABCD")
+    alone.loc[alone[list("ABCD")].count(axis=1) > 1, list("ABCD")] = None  # who all the others meet is a worker
+    with pytest.raises(ColumnError, match="If 'Eva', 'A', 'B', 'C', 'D' are workers"):
+        read_labels(written(tmp_path, alone))
+
+
+def rated(**more):
+    draw = random.Random(6)
+    marks = [draw.randrange(0, 100, 4) for _ in range(80)]
+    frame = {"person": [f"p{n // 40}" for n in range(80)], "rating": marks, "week": [n % 8 + 1 for n in range(80)]}
+    return pd.DataFrame(frame | {name: [of(n, mark, draw) for n, mark in enumerate(marks)] for name, of in more.items()})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"is_again": lambda n, *_: n % 7 == 0, "on_web": lambda n, *_: n % 9 == 0},
+        {"scaled_rating": lambda _, mark, __: mark / 4},
+        {"kept_rating": lambda _, mark, __: float(mark)},
+        {"raw": lambda *more: more[-1].randrange(1, 8)},
+    ],
+)
+def test_flags_copies_and_columns_beside_a_label_column_are_not_proposed_as_workers(tmp_path, more):
+    for label in ("rating", "mark"):  # the first is called like a label
+        frame = rated(**more).rename(columns={"rating": label})
+        if label == "mark":
+            frame = frame.drop(columns="week")
+            if "raw" in more:
+                continue  # which may be workers where nothing is called a label
+        with pytest.raises(ColumnError) as stop:
+            read_labels(written(tmp_path, frame))
+        assert "are workers" not in str(stop.value), label
+
+
+def test_workers_beside_a_label_column_are_proposed_by_their_names_or_if_they_answer_alike(tmp_path):
+    base = {"case": "c", "vote": ["aye", "no"], "week": 9}
+    alike = table(**base, **votes("ann_lee", "bob", "cy"))
+    with pytest.raises(ColumnError, match="'ann_lee', 'bob', 'cy' are workers"):
+        read_labels(written(tmp_path, alike))
+    named = table(**base, **votes("expert_lee", "expert_kim", values=("good", "poor")))
+    with pytest.raises(ColumnError, match=r"'expert_lee', 'expert_kim' are workers"):
+        read_labels(written(tmp_path, named))
+    topical = table(**{**base, "vote": "v", "category": ["x", "y"]}, **votes("ann", "bob", "cy"))  # a kind is no label
+    with pytest.raises(ColumnError, match="'ann', 'bob', 'cy' are workers"):
+        read_labels(written(tmp_path, topical))
+
+
+def test_what_is_constant_or_belongs_to_the_judge_is_not_proposed_and_the_label_is(tmp_path):
+    draw = random.Random(9)
+    rows = [
+        {"event": 7, "sample": f"s{n}", "area": "27.4", "zone": "27.4", "age": draw.choice("0123"), "grade": who % 2 + 1,
+         "reader_name": f"N{who}", "reader_lastname": f"N{who}", "reader": f"R{who}", "row_no": 90 * who + n}
+        for who in range(2) for n in range(40 * who - 30 * who, 40 + 10 * who)
+    ]  # fmt: skip
+    few = [row for row in rows if row["reader"] == "R0" or int(row["sample"][1:]) >= 30]  # ten items have both
+    with pytest.raises(ColumnError, match="If 'reader' is who labelled and 'sample' tells what was labelled") as stop:
+        read_labels(written(tmp_path, pd.DataFrame(few)))
+    assert "`label_column` 'age'" in str(stop.value)
+    assert "are workers" not in str(stop.value)
+    unread = pd.DataFrame(few).drop(columns=["sample", "age", "row_no"])  # where no label can be found
+    with pytest.raises(ColumnError) as stop:
+        read_labels(written(tmp_path, unread))
+    assert "are workers" not in str(stop.value)
+
+
+def test_coders_called_by_initials_are_proposed_with_what_tells_items_apart(tmp_path):
+    draw = random.Random(2)
+    rows = []
+    for unit in range(24):
+        for topic in ("tax", "work", "care")[: 1 + unit % 3]:
+            stance, two = draw.choice("LNR"), draw.sample(["NK", "AM", "KN", "NA"], 2)
+            said = {who: stance if draw.random() < 0.8 else draw.choice("LNR") for who in two}
+            for job, who in enumerate(two[: 1 + unit % 2]):
+                rows.append({"unit_id": f"u{unit}", "topic": topic, "job": job, "text": f"Text {unit}", who: said[who]})
+    frame = pd.DataFrame(rows)[["unit_id", "topic", "job", "text", "NK", "AM", "KN", "NA"]]
+    frame["job"] = range(len(frame))
+    path = tmp_path / "coded.csv"
+    frame.to_csv(path, index=False, na_rep="NA")
+    with pytest.raises(ColumnError, match=r"If 'NK', 'AM', 'KN', 'NA' are workers .* `item_column` 'unit_id,topic'"):
+        read_labels(path)
+    labels = read_labels(path, format="wide", item_column="unit_id,topic", missing="NA")
+    assert (labels.n_items, labels.n_workers) == (48, 4)
+
+
+@pytest.mark.parametrize("grid", [True, False])
+def test_a_grid_of_occasions_and_judges_is_proposed_question_by_question_whatever_decimals_marks_have(tmp_path, grid):
+    draw = random.Random(8)
+    places = [(week, judge) for week in (1, 2, 3) for judge in (1, 2, 3, 4)]
+    names = [f"week{w}_judge{j}_mark" if grid else f"w{w} mark judge_{j}" for w, j in places]
+    rows = [["N/A" if j == 4 else draw.choice(["7", "8", "8.5"]) for _, j in places] for _ in range(30)]
+    rows[3][8] = rows[4][8] = "8.6666"
+    frame = pd.DataFrame(rows, columns=names)
+    frame.insert(0, "couple", [f"c{n}" for n in range(30)])
+    path = written(tmp_path, frame)
+    if not grid:
+        assert read_labels(path, worker_columns="w1 mark judge_*").workers.to_pylist() == [f"judge_{n}" for n in (1, 2, 3)]
+        return
+    with pytest.raises(ColumnError, match=r"If 'week1_judge1_mark', .* `worker_columns` 'week1_judge\*_mark'") as stop:
+        read_labels(path)
+    assert "`worker_columns` 'week3_judge*_mark'" in str(stop.value)
+    labels = read_labels(path, worker_columns="week3_judge*_mark")
+    assert (labels.n_labels, labels.workers.to_pylist()) == (90, ["judge1", "judge2", "judge3"])
+    assert "'N/A' stands in 30 of 120 cells: taken for no label. If that is a class" in " ".join(labels.report.notes)
+
+
+@pytest.mark.parametrize(
+    ("names", "way", "called"),
+    [
+        (["A1 agents", "A2 agents", "A1 events", "A2 events"], "A* agents", ["A1", "A2"]),
+        (["AE_L1_Size", "MK_L1_Size", "AE_L2_Kind", "MK_L2_Kind"], "*_L1_*", ["AE", "MK"]),
+        (["Hate (Expert 1)", "Hate (Expert 2)", "How hateful (Expert 2)"], "Hate *", ["Expert 1", "Expert 2"]),
+        (["say.rater_1.tone", "say.rater_2.tone", "say.rater_1.style"], "say.*.tone", ["rater_1", "rater_2"]),
+        (["A1 agents", "A2 agents", "events"], "A* agents", ["A1 agents", "A2 agents"]),
+        (["ann", "bob", "ann_sure", "bob_sure"], "ann,bob", ["ann", "bob"]),
+        (["tone1", "tone2", "style1", "style2"], "tone*", ["tone1", "tone2"]),
+    ],
+)
+def test_workers_of_several_questions_are_called_the_same_in_each(tmp_path, names, way, called):
+    frame = table(id="i", **votes(*names))
+    labels = read_labels(written(tmp_path, frame), worker_columns=way)
+    assert labels.workers.to_pylist() == called
+    noted = any(note.startswith("Workers are called by the part that differs") for note in labels.report.notes)
+    assert noted == (called[0] not in names)
+    assert as_labels(frame, worker_columns=way).workers.to_pylist() == called
+
+
+def test_columns_that_are_different_in_every_row_are_named_where_rows_are_numbered(tmp_path):
+    frame = table(address="http://a/", mean=["1.5", "2.5"], **votes("A1 tone", "A2 tone"))
+    frame["mean"] = [f"{n}.25" for n in range(40)]
+    labels = read_labels(written(tmp_path, frame), worker_columns="A* tone")
+    said = "Items are numbered by row, from 0. 'address' is different in every row and may be named with --item-column."
+    assert said in labels.report.notes

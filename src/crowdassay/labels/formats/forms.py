@@ -124,7 +124,7 @@ def _proposal_of_questions(header: Sequence[str], columns: Sequence[Sequence[str
 def _asks(name: str) -> bool:
     """Return whether a column is named by a whole question or its number, or by a row of a grid of questions.
 
-    >>> [_asks(name) for name in ("War es klar?", "Tone [warm]", "I felt at home", "Ann Lee", "rater 1 tone", "年齢は？", "Q 3")]
+    >>> [_asks(name) for name in ("War es klar?", "Tone [warm]", "I felt at home", "Ann Lee", "rater 1 tone", "年齢は？", "Q3")]
     [True, True, True, False, False, True, True]
     """
     whose = ROLES["worker"].words

@@ -37,7 +37,8 @@ QUESTION_WORDS = re.compile(
     "tone|style|overall|global|safety|facts?|data|grammar|spelling|structure|language|scores?|type|category|topic|domain|intent|"
     "role|status|source|year|level|rules?|criterion|criteria|aspect|dimension|questions?|flag|errors?|err|name|currency|concern|"
     "signals|strategy|option|mean|avg|std|count|rate|ratio|total|sum|median|margin|percent|target|base|baseline|system|is|are|"
-    "has|does|do|if|any|not|the|match|from|to|predicted|suggested|expected|confidence|conf|parsed|ok|valid|correct|reason|rationale"
+    "has|does|do|if|any|not|the|match|from|to|predicted|suggested|expected|confidence|conf|parsed|ok|valid|correct|reason|rationale|"
+    "relevant|specific|appropriate|helpful|useful|fluent|coherent|readable|natural|concise|complete|accurate|factual|informative"
 )
 NUMBERED_THINGS = frozenset(
     {"q", "question", "item", "criterion", "aspect", "dimension", "option", "task", "statement", "strategy"}
@@ -212,13 +213,15 @@ def said_again(columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[
     first: dict[tuple[int | None, ...], tuple[str | None, ...]] = {}
     again = []
     for n, cells in zip(chosen, zip(*rows_of(columns, chosen), strict=True), strict=True):
-        numbers = {cell: number_of(cell) for cell in cells if cell is not None}
-        places = {number: place for place, number in enumerate(sorted(one for one in numbers.values() if one is not None))}
-        given = sum(cell is not None for cell in cells)
-        most = max(Counter(cell for cell in cells if cell is not None).values(), default=0)
-        if None in numbers.values() or given < LEAST_TO_COPY or 2 * most > given:  # rare values are in one order by chance
+        times = Counter(cell for cell in cells if cell is not None)
+        numbers = {cell: number for cell in times if (number := number_of(cell)) is not None}
+        given, places = (
+            sum(times.values()),
+            {cell: place for place, cell in enumerate(sorted(numbers, key=numbers.__getitem__))},
+        )
+        if len(numbers) < len(times) or given < LEAST_TO_COPY or 2 * max(times.values()) > given:  # else alike by chance
             continue
-        order = tuple(None if cell is None else places.get(numbers[cell]) for cell in cells)
+        order = tuple(None if cell is None else places[cell] for cell in cells)
         if first.setdefault(order, cells) is not cells and (first[order] != cells or len(places) > MOST_BY_CHANCE):
             again.append(n)
     return again

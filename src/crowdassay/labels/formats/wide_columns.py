@@ -1,4 +1,4 @@
-"""Which columns of a table with a column for each worker are workers', which names the item, and which knows the truth.
+"""Which columns of a table with a column for each worker are workers', and which knows the truth.
 
 Columns that are numbered like workers are theirs. Of other columns, those are that hold the same words. Where two sets of
 columns could be meant, by their names or by what they hold, the user is asked.
