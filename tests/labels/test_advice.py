@@ -180,7 +180,7 @@ def test_a_column_whose_last_word_is_a_label_is_named_first_however_many_values_
     said = told(tmp_path, {**rated, "style": [n % 4 for n in N]})
     assert "('overall_score', 'mood', 'style')" in said
     said = told(tmp_path, {name: column for name, column in rated.items() if name != "mood"} | {"remark": [f"r{n}" for n in N]})
-    assert "; by its name the label may be 'overall_score'; name it with" in said
+    assert "`worker_column` 'worker' `label_column` 'overall_score'" in said
     said = told(tmp_path, {"item": N, "mood": [n % 3 for n in N], "gold_label": [n % 2 for n in N], "his_rating": N})
     assert "; by its name the label may be 'his_rating'; name them" in said  # what others hold may be workers' names
     said = told(tmp_path, {"item": N, "assistant_response": [f"well, {n}" for n in N], "mood": [n % 3 for n in N]})
