@@ -58,7 +58,7 @@ def refuse_merged(probes: Sequence[Probe], columns: Mapping[str, str]) -> None:
 
 
 def _shared(probes: Sequence[Probe]) -> list[str]:
-    return sorted(set.intersection(*(file.keys for file in probes)))
+    return sorted(set.intersection(*(file.columns for file in probes)))
 
 
 def _with_beside(probes: Sequence[Probe], columns: Mapping[str, str], beside: Sequence[str]) -> pa.Table | None:
