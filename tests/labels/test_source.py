@@ -239,3 +239,71 @@ def test_the_name_of_a_record_is_a_column_where_nothing_else_is_called_like_an_i
     path.write_text(json.dumps({name: {"text_id": 1, **row} for name, row in rows.items()}))
     with pytest.raises(ColumnError, match="There is no column 'key'"):
         read_labels(path, item_column="key")
+
+
+def one_reviewer(path, who, rows, **outer):
+    path.write_text(json.dumps({"annotator": who, "exported_at": "now", **outer, "items": rows}))
+    return path
+
+
+REVIEWED = [{"row": n, "axis": "st"[n % 2], "about": {"kind": "uv"[n % 3 % 2]}, "label": "xy"[n % 3 % 2]} for n in range(6)]
+
+
+def test_what_stands_once_beside_a_list_of_records_is_told_with_each(tmp_path):
+    files = [one_reviewer(tmp_path / f"{n}.json", who, REVIEWED[n:]) for n, who in enumerate(["ann", "bob", "ann"])]
+    labels = read_labels(files, item_column="row", repeats="last")
+    assert {worker for _, worker, _ in rows_of(labels)} == {"ann", "bob"}
+    assert rows_of(read_labels(files[1], item_column="row"))[0] == ("1", "bob", "y")
+    own = [{**row, "annotator": "jo"} for row in REVIEWED]
+    assert read_labels(one_reviewer(tmp_path / "a.json", "ann", own), item_column="row").workers.to_pylist() == ["jo"]
+    columns = read_labels(files[0], item_column="row", worker_column="exported_at").workers.to_pylist()
+    assert columns == ["now"]
+
+
+def test_what_belongs_to_the_whole_takes_no_role_of_its_records(tmp_path):
+    rows = [{"id": n, "model": "ab"[n % 2], "rating": n % 3} for n in range(8)]
+    path = one_reviewer(tmp_path / "a.json", "ann", rows, task="tone", label="tox", duration=3)
+    assert rows_of(read_labels(path))[:2] == [("0", "ann", "0"), ("1", "ann", "1")]
+    path = one_reviewer(tmp_path / "b.json", "ann", [{"id": n, "rude": "yn"[n % 2]} for n in range(8)], category="tox")
+    with pytest.raises(ColumnError, match=r"No label column found among 'id', 'rude', 'annotator', 'exported_at'; .* 'rude'"):
+        read_labels(path)
+
+
+def test_who_labelled_is_asked_where_both_the_whole_and_its_records_name_somebody(tmp_path):
+    path = one_reviewer(tmp_path / "a.json", "ann", [{"id": n, "user": f"u{n // 2}", "label": "xy"[n % 2]} for n in range(6)])
+    with pytest.raises(
+        ColumnError, match=r"may be 'annotator', .* or 'user' in each of them; say `worker_column` 'annotator', or"
+    ):
+        read_labels(path)
+    assert read_labels(path, worker_column="annotator").workers.to_pylist() == ["ann"]
+    rows = [{"item": n // 2, "judge": "ab"[n % 2], "label": "xy"[n % 3 % 2]} for n in range(6)]
+    path.write_text(json.dumps({"user": "admin", "items": rows}))
+    assert read_labels(path).workers.to_pylist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(("question", "n_labels"), [("axis=s", 3), ("about.kind=v", 2)])
+def test_a_question_is_a_column_that_other_options_see(tmp_path, question, n_labels):
+    path = one_reviewer(tmp_path / "a.json", "ann", REVIEWED)
+    assert read_labels(path, item_column="row", question=question).n_labels == n_labels
+    with pytest.raises(ColumnError, match="name it with `item_column`"):
+        read_labels(path, question=question)
+    columns = "'row', 'axis', 'about', 'label', 'annotator', 'exported_at', 'about.kind'"
+    with pytest.raises(ColumnError, match=f"no column 'part' for the question .* the columns are {columns}"):
+        read_labels(path, item_column="row", question="part=s")
+
+
+def test_workers_columns_are_found_in_the_list_of_a_file(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"exported_at": "now", "items": [{"id": n, "p": "xy"[n % 2], "q": "x"} for n in range(6)]}))
+    assert read_labels(path, worker_columns=["p", "q"]).n_labels == 12
+
+
+def test_the_name_of_a_record_is_a_column_where_what_is_called_like_an_item_comes_again(tmp_path):
+    path = tmp_path / "ann.json"
+    path.write_text(json.dumps({f"d{n}": {"document": [f"t{n // 2}", "u"], "label": "xy"[n % 2]} for n in range(6)}))
+    with pytest.raises(
+        ColumnError, match=r"told by 'document' or by the names of the 6 records, which are 'key': say .* 'key', or"
+    ):
+        read_labels(path, worker_from_filename=True)
+    named = {name: read_labels(path, worker_from_filename=True, item_column=name).n_items for name in ("key", "document")}
+    assert named == {"key": 6, "document": 3}

@@ -23,8 +23,10 @@ from crowdassay.labels.contents import (
     last_word,
     words_of,
 )
+from crowdassay.labels.jsontext import only_list, records_by_name
+from crowdassay.labels.probe import OUTER_KEY
 from crowdassay.labels.roles import RATERS, RATINGS, ROLES, plain_name
-from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
+from crowdassay.labels.values import counted, listed, mapping, number_of, shown, shown_file
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
@@ -208,6 +210,33 @@ def refuse_kind(
         raise ColumnError(
             f"The column {shown(label)} may be a kind of item, as no worker contradicts another; {listed(possible)} could be "
             f"the label: choose one with --label-column, or {shown(label)} if it is."
+        )
+
+
+def doubt_outer(outer: object, chosen: dict[str, str], names: Sequence[str], given: Mapping[str, str | None]) -> None:
+    """Raise `ColumnError` where what stands around the records of a JSON object may be the worker, or the item, as well.
+
+    Beside a list of records that is who gave them all, but for a rater in each; in an object of records it is their names.
+    """
+    item, worker = chosen.get("item"), chosen.get("worker")
+    named = names[:1] == [OUTER_KEY] and worker is None and not given.get("item") and records_by_name(outer)
+    if named and item not in {None, OUTER_KEY}:
+        raise ColumnError(
+            f"Items may be told by {shown(item)} or by the names of the {len(named):,} records, which are {shown(OUTER_KEY)}: "
+            f"say --item-column {shown_file(OUTER_KEY)}, or {shown_file(item)}."
+        )
+    records = only_list(outer)
+    inside = list(dict.fromkeys(key for record in records for key in record))
+    said = [name for name in names if name in mapping(outer) and name not in inside and ROLES["worker"].is_named(name)]
+    each = [name for name in ROLES["worker"].best(inside) if ROLES["worker"].is_named(name)]
+    if not (said and each) or worker not in {said[0], each[0]} or given.get("worker"):
+        return
+    if len({str(record.get(item or "")) for record in records}) < len(records):  # several of them judged one item
+        chosen["worker"] = each[0]
+    elif RATERS.isdisjoint(words_of(each[0])):
+        raise ColumnError(
+            f"Who labelled may be {shown(said[0])}, which stands once beside the records, or {shown(each[0])} in each of them; "
+            f"say --worker-column {shown_file(said[0])}, or {shown_file(each[0])}."
         )
 
 

@@ -107,6 +107,17 @@ def rows_of_frame(value: object) -> Iterator[Any]:
     yield value
 
 
+def only_list(value: object) -> list[dict[str, Any]]:
+    """Return the only list of objects that an object holds; nothing where there is none, or several.
+
+    >>> only_list({"by": "ann", "tags": ["u"], "items": [{"id": 1}]}), only_list({"a": [{"id": 1}], "b": [{"id": 2}]})
+    ([{'id': 1}], [])
+    """
+    values = value.values() if isinstance(value, dict) else ()
+    lists = [one for one in values if isinstance(one, list) and any(isinstance(inside, dict) for inside in one)]
+    return lists[0] if len(lists) == 1 and all(isinstance(inside, dict) for inside in lists[0]) else []
+
+
 def records_by_name(value: object) -> list[tuple[str, dict[str, Any]]]:
     """Return name and record where an object holds several with much the same keys, as a list would; nothing of any other.
 

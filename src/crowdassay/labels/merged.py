@@ -92,7 +92,7 @@ def refuse_own_numbers(probes: Sequence[Probe], columns: Mapping[str, str], work
 
 
 def _shared(probes: Sequence[Probe]) -> list[str]:
-    return sorted(set.intersection(*(file.keys for file in probes)))
+    return sorted(set.intersection(*(file.columns for file in probes)))
 
 
 def _with_beside(probes: Sequence[Probe], columns: Mapping[str, str], beside: Sequence[str]) -> pa.Table | None:

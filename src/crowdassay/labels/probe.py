@@ -14,7 +14,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 from crowdassay.errors import DataError
 from crowdassay.labels.delimited import SAMPLE_BYTES, Dialect, sniff
-from crowdassay.labels.jsontext import EXACT_DECODER, explain, first_value, json_values, records_by_name
+from crowdassay.labels.jsontext import EXACT_DECODER, explain, first_value, json_values, only_list, records_by_name
 from crowdassay.labels.raw import (
     ARRAY,
     BYTES_AT_A_TIME,
@@ -45,7 +45,7 @@ from crowdassay.labels.raw import (
     refuse_bad_bytes,
 )
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import counted, mapping, shown_file
+from crowdassay.labels.values import counted, shown_file
 
 ARCHIVES = frozenset({"zip", "folder"})
 OUTER_KEY = "key"  # what tells records in an object that holds them by name
@@ -129,6 +129,12 @@ class Probe:
         """The names in the header or the first record."""
         return set(self.header) | (set(self.first) if isinstance(self.first, dict) else set())
 
+    @cached_property
+    def columns(self) -> set[str]:
+        """The names in the header or the first row, which may be inside of what the file holds first."""
+        inside = self.suffix not in LINES and (only_list(self.first) or records_by_name(self.first))
+        return set(next(self.rows(), {})) if inside else self.keys
+
     def has(self, *names: str) -> bool:
         """Return whether all names are among the keys."""
         return self.keys.issuperset(names)
@@ -165,17 +171,21 @@ class Probe:
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the records of a plain table; a file that is one object with a single list of objects is that list.
 
-        Where it holds records by name, as a list would, the name is told where nothing else is called like an item.
+        What stands once beside such a list is told with every record of it. Where the file holds records by name, as a list
+        would, the name is told where nothing else tells items.
         """
         records = self.records()
         start = list(islice(records, 2))
         if len(start) == 1 and self.kind == "records" and self.suffix not in LINES:
-            lists = [value for value in start[0].values() if isinstance(value, list) and any(map(mapping, value))]
-            if len(lists) == 1 and all(isinstance(value, dict) for value in lists[0]):
-                start = lists[0]
-            if named := records_by_name(start[0] if start else None):
+            outer = start[0]
+            if inside := only_list(outer):
+                start, once = inside, _said_once(outer, inside)
+                for record in start:
+                    for name, value in once.items():
+                        record.setdefault(name, value)
+            elif named := records_by_name(outer):
                 start = [record for _, record in named]
-                if not any(ROLES["item"].is_named(key) or plain_name(key).endswith("id") for record in start for key in record):
+                if not _tell_items(start):
                     start = [{OUTER_KEY: name, **record} for name, record in named]
         yield from start
         yield from records
@@ -195,6 +205,44 @@ class Probe:
         """Refuse a file that another program replaced or wrote to since it was opened first: rows may be of both."""
         if self.stamp is not None and self.stamp != _stamp(self.path):
             raise DataError(f"{self.shown} changed while it was read; try again when it is complete.")
+
+
+def _said_once(outer: Mapping[str, Any], records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the plain values beside the only list of records in a file that each of these may be told with.
+
+    What is called like a label, or like a number of each, belongs to the whole; so does what would take the place of a record's
+    own name, time or text. Only the worker may be told better by the whole, beside a model or an author.
+
+    >>> outer = {"annotator": "ann", "task": "tone", "score": "0.9", "exported": "today", "meta": {}}
+    >>> _said_once(outer, [{"id": "7", "model": "m", "rating": "3"}])
+    {'annotator': 'ann', 'exported': 'today'}
+    """
+    own = list(dict.fromkeys(key for record in records for key in record))
+    once = [name for name, value in outer.items() if value is not None and not isinstance(value, list | dict)]
+    left: set[str] = set()
+    for role in (role for role in ROLES.values() if role.name not in {"worker", "judge"}):
+        of_whole = role.kind in {"class", "number"}
+        if of_whole or role.best(own):
+            left.update(name for name in once if role.best([name]) and (of_whole or name in role.best([*own, name])))
+    return {name: outer[name] for name in once if name not in left}
+
+
+def _tell_items(records: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether records in an object have a key that is called like an item.
+
+    Where no record names a worker, each is an item, so that the key must be different in all of them.
+
+    >>> _tell_items([{"doc": "a", "text_id": 1}, {"text_id": 2}]), _tell_items([{"text_id": 1}, {"text_id": 1}])
+    (True, False)
+    >>> _tell_items([{"text_id": 1, "judge": "ann"}, {"text_id": 1, "judge": "bob"}])
+    True
+    """
+    keys = dict.fromkeys(key for record in records for key in record)
+    called = [key for key in keys if ROLES["item"].is_named(key) or plain_name(key).endswith("id")]
+    if any(map(ROLES["worker"].is_named, keys)):
+        return bool(called)
+    cells = ([cell for record in records if not isinstance(cell := record.get(key), list | dict)] for key in called)
+    return any(len(set(own) - {None}) == len(records) for own in cells)
 
 
 def probe(path: Path) -> Probe:

@@ -317,6 +317,13 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     asked = {"weight", *(role for role, name in options.columns.items() if name is not None)}
     asked |= {"time"} if options.repeats in TIMED else set()
     roles = [*needed, *(role for role in BESIDE if light or role in asked)]
+    label, beside = options.columns.get("label") or "", []
+    if file.kind == "records" and "." in label:  # what is inside objects is no label by guess
+        from crowdassay.labels.formats.numbered import refuse_siblings, siblings_said  # noqa: PLC0415 - seldom needed
+
+        beside = siblings_said(first := next(file.rows(), {}), label)
+        if options.item_column is None:
+            refuse_siblings(first, label)
     try:
         source = open_source(file, roles, given, options.question)
     except ColumnError as error:
@@ -330,11 +337,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
         table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
         columns = {**columns, "worker": WORKER_BY_FILE}
     notes = source.notes
-    if file.kind == "records" and "." in (label := columns.get("label", "")):
-        from crowdassay.labels.formats.nested import siblings_said  # noqa: PLC0415 - seldom needed
-
-        notes += siblings_said(next(file.rows(), {}), label)
-    return table, columns, notes
+    return table, columns, [*notes, *beside]
 
 
 def joined(columns: Sequence[ArrowColumn]) -> pa.ChunkedArray:

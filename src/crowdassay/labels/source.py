@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import DUCKDB_BLANK, ArrowColumn, blank_as_null, join_cells, join_sql, not_one_value
-from crowdassay.labels.columns import check_given, find_columns, join_parts, several_parts
+from crowdassay.labels.columns import find_columns, join_parts, several_parts
 from crowdassay.labels.databases.duck import ask, quoted, text
 from crowdassay.labels.delimited import (
     BATCH,
@@ -34,7 +34,7 @@ from crowdassay.labels.delimited import (
     first_rows,
     read_slowly,
 )
-from crowdassay.labels.doubts import Sample
+from crowdassay.labels.doubts import Sample, doubt_outer
 from crowdassay.labels.headless import cells_again, numbered, refuse_figures, refuse_first_row, said_of
 from crowdassay.labels.jsontext import check_whole, explain, flat
 from crowdassay.labels.probe import Probe, probe
@@ -172,14 +172,13 @@ def split_question(question: str, probe: Probe) -> tuple[str, str]:
     """Return the column and the value that ``column=value`` names; what no row holds is refused."""
     parts = question.split("=")
     ways = [("=".join(parts[:n]), "=".join(parts[n:])) for n in range(1, len(parts))]
-    column, value = next((way for way in ways if way[0] in probe.keys), ways[0])
-    check_given(Role("question", "--question"), column, sorted(probe.keys))
-    source, held = open_columns(probe, [column], (), {column: "--question"}), None
+    column, value = next((way for way in ways if way[0] in probe.columns), ways[0])
+    source, held = open_source(probe, [Role("question", "--question")], {"question": column}), None
     if source.query is not None:
-        every = f"SELECT DISTINCT trim({quoted(column)}) FROM ({source.query})"  # noqa: S608
+        every = f"SELECT DISTINCT trim({quoted('question')}) FROM ({source.query})"  # noqa: S608
         held = ask(every, probe.path, lambda relation: relation.fetchall())
     if not held:
-        batches = (pc.unique(pc.utf8_trim_whitespace(as_text(batch.column(column)))) for batch in source.slowly())
+        batches = (pc.unique(pc.utf8_trim_whitespace(as_text(batch.column(0)))) for batch in source.slowly())
         held = [(cell,) for batch in batches for cell in batch.to_pylist()]
     values = sorted({cell for (cell,) in held if cell})
     if value not in values:
@@ -320,6 +319,7 @@ def _slow_json(probe: Probe, roles: Sequence[RoleLike], given: Mapping[str, str 
         )
     rows = [flat(record) for record in records[:FIRST_ROWS]]
     columns = _find_columns(names, rows, roles, given, lambda: rows)
+    doubt_outer(probe.first, columns, names, given)
     options = {role.name: role.option for role in map(role_of, roles)}
     whole = set(names).issuperset(columns.values())
 

@@ -87,7 +87,7 @@ def names_of_columns(data: object, opening: Opening = AS_IT_IS) -> list[str]:
         return [] if (taken := as_narwhal(data)) is None else list(taken[1])
     with as_utf8(check_file(data)[0], opening) as (text, _):
         seen = numbered(probe(text)) if opening.no_header else probe(text)
-        return list(seen.header) if seen.dialect is not None else sorted(seen.keys)
+        return list(seen.header) if seen.dialect is not None else sorted(seen.columns)
 
 
 def encode_names(column: ArrowColumn, role: str) -> tuple[IntArray, pa.Array]:

@@ -16,6 +16,7 @@ from crowdassay.labels.cells import ArrowColumn
 from crowdassay.labels.contents import is_id, is_position, names_things, words_of
 from crowdassay.labels.delimited import BATCH
 from crowdassay.labels.encode import code_column
+from crowdassay.labels.jsontext import flat
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import parquet_file
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, ROLES, plain_name
@@ -343,9 +344,9 @@ def whole_table(probes: Sequence[Probe], worker: str | None = None, question: st
 
     Where every file is a ``worker``'s, a column of this name says whose a row is. Of a ``question`` only its rows are returned.
     """
-    tables = [_rows(file) for file in probes]
-    if question is not None:
-        asked = [split_question(question, file) for file in probes]
+    asked = [] if question is None else [split_question(question, file) for file in probes]
+    tables = [_rows(file, [column for column, _ in asked]) for file in probes]
+    if asked:
         tables = [table.filter(holds(table[column], value)) for table, (column, value) in zip(tables, asked, strict=True)]
     if worker is not None:
         names = [pa.repeat(pa.scalar(file.path.name), table.num_rows) for file, table in zip(probes, tables, strict=True)]
@@ -377,7 +378,8 @@ def codes_of(column: ArrowColumn) -> IntArray | None:
     return codes.astype(np.int64) if len(codes) and codes.min() >= 0 else None
 
 
-def _rows(probe: Probe) -> pa.Table:
+def _rows(probe: Probe, more: Sequence[str] = ()) -> pa.Table:
+    """Return the first rows, and of JSON some values inside objects beside its columns."""
     if probe.kind == "delimited":
         names = [name for name in dict.fromkeys(probe.header) if name]
         return pa.Table.from_batches(islice(open_columns(probe, names, names[:1]).slowly(), ROWS_TRIED // BATCH))
@@ -387,5 +389,7 @@ def _rows(probe: Probe) -> pa.Table:
             return pa.Table.from_batches(islice(file.iter_batches(BATCH, columns=plain.names), ROWS_TRIED // BATCH), plain)
     records = list(islice(probe.rows(), ROWS_TRIED))
     names = [name for name in records[0] if not any(isinstance(record.get(name), list | dict) for record in records)]
+    if inner := [name for name in dict.fromkeys(more) if name not in names]:
+        names, records = [*names, *inner], [flat(record) for record in records]
     cells = {name: [None if (value := record.get(name)) is None else text_of(value) for record in records] for name in names}
     return pa.table({name: pa.array(column, pa.string()) for name, column in cells.items()})

@@ -137,3 +137,84 @@ def test_workers_with_a_column_each_come_before_a_list_of_what_they_said(tmp_pat
     rows = [(f"i{n}", "xy"[n % 2], "xy"[n // 2 % 2], str(["xy"[n % 2], "xy"[n // 2 % 2]])) for n in range(8)]
     with pytest.raises(ColumnError, match=r"If 'ann', 'bob'.* are workers who answer one question"):
         read_labels(write(tmp_path / "a.csv", csv_text(["id", "ann", "bob", "all_votes"], rows)))
+
+
+def reasons(*people):
+    return [{"annotator": who, "why": "so", "checks": [{"annotator": "d", "holds": True}]} for who in people]
+
+
+def reasoned(n):
+    sure, rest = [["a", "b"], ["c"]] if n % 2 else [["c"], ["a", "b", "c"][n % 3 :]]
+    counts = {"label_count.yes": len(sure), "label_count.no": len(rest)}
+    return {"id": f"i{n}", "yes": reasons(*sure), "no": reasons(*rest), "unsure": ["a"][n % 2 :], "label_count": counts}
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_lists_of_objects_by_class_are_proposed_and_read(tmp_path, name):
+    path = write(tmp_path / name, json_lines([reasoned(n) for n in range(6)]))
+    said = r"'yes', 'no' list objects with 'annotator'; if these keys are classes and .* who chose them, say `format='nested'`;"
+    with pytest.raises(DataError, match=said) as refused:
+        read_labels(path)
+    assert "worker_columns" not in str(refused.value)
+    labels = read_labels(path, format="nested")
+    assert rows_of(labels)[:5] == [
+        ("i0", "a", "no"), ("i0", "b", "no"), ("i0", "c", "no"), ("i0", "c", "yes"), ("i1", "a", "yes"),
+    ]  # fmt: skip
+    assert "What workers said in 'checks', inside of these lists, was not read." in labels.report.notes
+    assert "Workers without a class were left out: 'unsure'." in labels.report.notes
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"yes": reasons("a", "b"), "no": reasons("b", "a")},  # everyone in each, as in two rounds
+        {"yes": reasons("a", "a"), "no": reasons("b")},  # twice in one, as comments
+        {"yes": [{"annotator": "a", "text": "t"}], "no": [{"annotator": "b", "diff": "d"}]},  # of different things
+    ],
+)
+def test_other_lists_of_objects_are_no_classes(tmp_path, more):
+    path = write(tmp_path / "a.json", json.dumps([{**reasoned(n), **more} for n in range(6)]))
+    with pytest.raises((ColumnError, DataError)) as refused:
+        read_labels(path)
+    assert "format='nested'" not in str(refused.value)
+
+
+def summaries(n):
+    return {"doc": ["a", "b"], **{f"text {k}": {"words": ["w"], "score": (n + k) % 3} for k in (1, 2, 3)}}
+
+
+def test_numbered_things_are_items_of_their_own(tmp_path):
+    files = [write(tmp_path / f"{who}.json", json.dumps({f"d.{n}": summaries(n) for n in range(4)})) for who in ("ann", "bob")]
+    with pytest.raises(
+        DataError, match=r"'text 1', .* each hold 'score'; if each .* say `format='nested'`, and say `worker_from_"
+    ):
+        read_labels(files)
+    with pytest.raises(ColumnError, match=r"Nobody is named in 'ann.json'; say `worker_from_filename=True`"):
+        read_labels(files, format="nested")
+    labels = read_labels(files, format="nested", worker_from_filename=True)
+    assert labels.n_labels == 24
+    assert rows_of(labels)[0] == ("d.0 | text 1", "ann", "1")
+
+
+def test_one_of_several_numbered_things_is_read_alone_only_where_the_item_is_named(tmp_path):
+    path = write(tmp_path / "ann.json", json.dumps({f"d.{n}": summaries(n) for n in range(4)}))
+    with pytest.raises(
+        ColumnError, match=r"Beside 'text 1.score' there are 'text 2.score', 'text 3.score'. If each .* For 'text 1"
+    ):
+        read_labels(path, worker_from_filename=True, label_column="text 1.score")
+    assert read_labels(path, worker_from_filename=True, label_column="text 1.score", item_column="key").n_labels == 4
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_who_judged_numbered_things_may_be_told_by_the_file_or_the_record(tmp_path, outside):
+    rows = [{"id": f"i{n}", **summaries(n), **({} if outside else {"annotator": "ann"})} for n in range(4)]
+    whole = {"annotator": "ann", "items": rows} if outside else rows
+    labels = read_labels(write(tmp_path / "a.json", json.dumps(whole)), format="nested")
+    assert rows_of(labels)[:2] == [("i0 | text 1", "ann", "1"), ("i0 | text 2", "ann", "2")]
+
+
+@pytest.mark.parametrize("name", ["q", "round "])
+def test_numbered_questions_and_rounds_are_no_things(tmp_path, name):
+    rows = [{"id": n, **{f"{name}{k}": {"score": (n + k) % 3} for k in (1, 2)}} for n in range(6)]
+    path = write(tmp_path / "ann.json", json.dumps(rows))
+    assert read_labels(path, worker_from_filename=True, label_column=f"{name}1.score").n_labels == 6

@@ -392,7 +392,7 @@ def test_a_column_filled_in_every_row_beside_sparse_ones_may_be_the_known_answer
         read_labels(path)
     assert "'Manip' is filled where the others are mostly empty and may hold the known answer; if not" in str(stop.value)
     for read in (lambda: read_labels(path, format="wide"), lambda: as_labels(frame.set_index("ID"), format="wide")):
-        with pytest.raises(ColumnError, match="'Manip' is filled where .* may hold the known answer"):
+        with pytest.raises(ColumnError, match=r"'Manip' is filled where .* may hold the known answer"):
             read()
     assert read_labels(path, worker_columns="A,B,C,D,E,F,G,H").n_workers == 8
     assert read_labels(path, worker_columns="Manip,A,B,C,D,E,F,G,H").n_workers == 9

@@ -236,8 +236,14 @@ def _without_workers(probe: Probe) -> tuple[str, str] | None:
 
 
 def _may_list_labels(record: Mapping[str, Any]) -> bool:
-    """Return whether a record holds a list of several, and no worker; a model beside it may be what was rated."""
+    """Return whether a record holds a list of several, and no worker; a model beside it may be what was rated.
+
+    Without a label of its own it may be in lists of objects, or in numbered objects.
+    """
     worker = ROLES["worker"].best(list(record))[:1]
     plain = [name for name, value in record.items() if not isinstance(value, list)]
     rated = worker and plain_name(worker[0]).removesuffix("id") in ROLES["worker"].late_words and not ROLES["label"].best(plain)
-    return (rated or not worker) and any(isinstance(value, list) and len(value) > 1 for value in record.values())
+    several = any(isinstance(value, list) and len(value) > 1 for value in record.values())
+    numbered = sum(isinstance(value, dict) and any(map(str.isdigit, name)) for name, value in record.items()) > 1
+    inside = (numbered or any(map(objects, record.values()))) and not ROLES["label"].best(plain)
+    return (rated or not worker) and (several or inside)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +12,24 @@ from crowdassay.errors import ColumnError, DataError
 from crowdassay.labels.cells import BETWEEN_PARTS, join_cells
 from crowdassay.labels.columns import split_names
 from crowdassay.labels.contents import is_id, words_of
+from crowdassay.labels.formats.foreign import PLAIN_TABLE
+from crowdassay.labels.formats.numbered import WORKER_FILES, add_things, if_items, labels_of_things, numbered_things
 from crowdassay.labels.formats.parse import as_list, as_name, objects
 from crowdassay.labels.formats.record import Annotations
-from crowdassay.labels.formats.unnamed import lists_by_class, places_in_lists, said_of_lists, workers_by_class
+from crowdassay.labels.formats.unnamed import (
+    is_called,
+    judged_by_class,
+    left_beside,
+    lists_by_class,
+    places_in_lists,
+    questions_in,
+    said_of_lists,
+    worker_key,
+    workers_by_class,
+)
 from crowdassay.labels.formats.wide_columns import are_classes
 from crowdassay.labels.formats.wide_items import numbered_rows
-from crowdassay.labels.jsontext import flat
+from crowdassay.labels.jsontext import only_list
 from crowdassay.labels.probe import OUTER_KEY, Probe
 from crowdassay.labels.roles import NUMBERED_WORKER, RATERS, ROLES, plain_name
 from crowdassay.labels.values import listed, mapping, shown, shown_file
@@ -32,6 +43,8 @@ DEEPEST = 6  # objects within objects that are looked at
 
 def recognise(probe: Probe) -> bool:
     """Return whether the first object, or the first of an object of objects, holds judgements with their workers."""
+    if _is_table(only_list(probe.first)) and len(list(islice(probe.records(), 2))) == 1:
+        return False
     first = [record for _, record in _within(mapping(probe.first))]
     told = any(_where(record) is not None for record in first)
     return told or (any(map(lists_by_class, first)) and bool(_all_within(probe)[1][0]))
@@ -40,24 +53,29 @@ def recognise(probe: Probe) -> bool:
 def read(probe: Probe, wanted: ReadOptions) -> Annotations:
     """Read every judgement of every item."""
     told = wanted.format == "nested"
-    pairs, (classes, again) = _all_within(probe)
+    pairs, (by, notes) = _all_within(probe, told=told)
     items = _item(pairs, wanted, probe)
     item = join_names(items) or "row"
     names = _names(pairs, items)
     where = next(filter(None, (_where(record, told=told) for _, record in pairs)), None)
-    places = places_in_lists([record for _, record in pairs], probe.shown) if told and where is None else None
+    records = [record for _, record in pairs]
+    things, asked = labels_of_things(records, wanted.question) if told and where is None else ([], [])
+    places = places_in_lists(records, probe.shown) if told and where is None and not things else None
     rows = Annotations(item, *((f"place in {places[0]}",) if places else _told(pairs, where)))
     if not items:
         rows.note(numbered_rows(_different(pairs)))
     if wanted.item_column is not None and (finer := _together(pairs)) and len(set(map(as_name, names))) < len(pairs):
         rows.note(f"Some records have the same {item}; each is told apart with --item-column {shown_file(join_names(finer))}.")
-    if classes:
-        rows.columns["worker"] = f"{next(iter(classes.values()))}..."
-        more = f" {listed(again)} list some of these again and were left out." if again else ""
-        rows.note(f"Each class has a list of its workers: {listed(classes.values())}.{more}")
+    rows.columns["worker"] = by or rows.columns["worker"]
+    rows.notes += notes
     if places:
         rows.note(f"{shown(places[0])} names nobody: the first of every list was taken for worker 1, the second for worker 2.")
-    for number, (name, (_, record)) in enumerate(zip(names, pairs, strict=True)):
+    if things:
+        add_things(rows, [*zip(names, records, things, strict=True)], asked)
+        if not (rows.has_workers() or wanted.worker_from_filename):
+            raise ColumnError(f"Nobody is named in {probe.shown}; {WORKER_FILES}.")
+        return rows
+    for number, (name, record) in enumerate(zip(names, records, strict=True)):
         rows.add_text(name, record.get("text"))
         said = enumerate(places[1][number], 1) if places else _judgements(record, wanted.question, told=told)
         for worker, answers in said:
@@ -76,20 +94,35 @@ def _told(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], where: tuple[st
     inside = [record.get(where[0]) for _, record in pairs] if where else []
     if any(isinstance(value, dict) for value in inside):
         return f"{(where or ())[0]} (keys)", "* (values)"
-    named = (who for value in inside for judgement in objects(value) if (who := _worker(judgement)) is not None)
+    named = (who for value in inside for judgement in objects(value) if (who := worker_key(judgement)) is not None)
     return next(named, (where or (OUTER_KEY,))[0]), "*"
 
 
-def _all_within(probe: Probe) -> tuple[list[tuple[str | None, Mapping[str, Any]]], tuple[dict[str, str], list[str]]]:
-    """Return all that `_within` yields, and what `workers_by_class` returns: of such lists each judgement is written out."""
+def _all_within(
+    probe: Probe, *, told: bool = False
+) -> tuple[list[tuple[str | None, Mapping[str, Any]]], tuple[str, list[str]]]:
+    """Return all that `_within` yields, and where lists by class tell workers, and notes: each judgement is written out there.
+
+    Of lists of objects for each class only the user can say that they are (``told``).
+    """
     pairs = [pair for outer in probe.records() for pair in _within(outer)]
-    if any(_where(record) is not None for _, record in pairs):
-        return pairs, ({}, [])
-    classes, again = workers_by_class([record for _, record in pairs])
-    for number, (key, record) in enumerate(pairs if classes else ()):
-        said = [(who, label) for label, name in classes.items() for who in as_list(record.get(name))]
-        pairs[number] = key, {**record, "judgements": [{"worker": who, "label": label} for who, label in said]}
-    return pairs, (classes, again)
+    records = [record for _, record in pairs]
+    if any(_where(record) is not None for record in records):
+        return pairs, ("", [])
+    classes, again = workers_by_class(records)
+    who = ""
+    if classes:
+        more = f" {listed(again)} list some of these again and were left out." if again else ""
+        notes = [f"Each class has a list of its workers: {listed(classes.values())}.{more}"]
+    elif told and (found := judged_by_class(records))[0]:
+        classes, who = found
+        notes = [f"Each class has a list of objects with its {who}: {listed(classes)}.", *left_beside(records, classes, who)]
+    else:
+        return pairs, ("", [])
+    for number, (key, record) in enumerate(pairs):
+        said = [(one[who] if who else one, label) for label, name in classes.items() for one in as_list(record.get(name))]
+        pairs[number] = key, {**record, "judgements": [{"worker": one, "label": label} for one, label in said]}
+    return pairs, (who or f"{next(iter(classes.values()))}...", notes)
 
 
 def _names(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], items: Sequence[str]) -> list[Any]:
@@ -105,30 +138,23 @@ def _names(pairs: Sequence[tuple[str | None, Mapping[str, Any]]], items: Sequenc
 
 
 def said_of_places(probe: Probe) -> tuple[str, str] | None:
-    """Return what lists of labels lack in JSON, and what to do; None where there are no such lists."""
+    """Return what labels in lists or numbered objects lack in JSON, and what to do; None where there are no such labels."""
     pairs, _ = _all_within(probe)
+    records = [record for _, record in pairs]
     way = "--from nested"
     try:
         _item(pairs, ReadOptions(), probe)
     except ColumnError:
         way = f"{way} --item-column {shown_file(join_names(_together(pairs)))}" if _together(pairs) else way
-    return said_of_lists([record for _, record in pairs], way)
-
-
-def siblings_said(record: Any, name: str) -> list[str]:
-    """Return a sentence on values in numbered objects beside the one whose value is read, which are labels as well.
-
-    >>> record = {"id": 1, **{f"summary {n}": {"text": "x", "score": n} for n in (1, 2, 3)}}
-    >>> siblings_said(record, "summary 1.score")
-    ["Further labels were not read: 'summary 2.score', 'summary 3.score'; give a table with a row for each of them."]
-    >>> siblings_said(record, "id")
-    []
-    """
-    outer, _, last = name.rpartition(".")
-    pattern = re.compile(r"\d+".join(map(re.escape, re.split(r"\d+", outer))) + re.escape(f".{last}"))
-    others = [other for other in flat(mapping(record)) if other != name and pattern.fullmatch(other)] if outer else []
-    said = f"Further labels were not read: {listed(others)}; give a table with a row for each of them."
-    return [said] if others else []
+    classes, who = judged_by_class(records)
+    if classes:
+        what = f"{listed(classes)} list objects with {shown(who)}"
+        return what, f"if these keys are classes and {shown(who)} is who chose them, say {way}; otherwise give {PLAIN_TABLE}"
+    things, asked = labels_of_things(records, None)
+    if things and all(things):
+        what = f"{listed(things[0])} each hold {listed(asked)}"
+        return what, f"{if_items(things[0], way)}; otherwise give {PLAIN_TABLE}"
+    return said_of_lists(records, way)
 
 
 def proposal_objects(probe: Probe) -> str | None:
@@ -149,11 +175,11 @@ def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str,
     [('i1', {'judgements': [{'annotator': 'ann', 'label': 'a'}]})]
     """
     lists = [value for value in outer.values() if isinstance(value, list)]
-    maps = [value for name, value in outer.items() if isinstance(value, dict) and _is(name, "label", "s")]
+    maps = [value for name, value in outer.items() if isinstance(value, dict) and is_called(name, "label", "s")]
     item = any(ROLES["item"].is_named(name) for name in outer)  # of which the map's names are questions
     if (found := _beside_items(outer)) is not None:
         yield from _said_in_lists(outer, *found)
-    elif (who := _worker(outer)) is not None and len(maps) == 1 and not item:  # all that one worker said, by item
+    elif (who := worker_key(outer)) is not None and len(maps) == 1 and not item:  # all that one worker said, by item
         for item, said in maps[0].items():
             only = next(iter(said.values())) if isinstance(said, dict) and len(said) == 1 else said
             yield item, {"judgements": [{who: outer[who], **(only if isinstance(only, dict) else {"label": only})}]}
@@ -161,6 +187,8 @@ def _within(outer: Mapping[str, Any]) -> Iterator[tuple[str | None, Mapping[str,
         yield from outer.items()
     elif _where(outer) is None and len(lists) == 1 and any(map(_where, objects(lists[0]))):  # with facts about the whole
         yield from ((None, record) for record in objects(lists[0]))
+    elif any(map(numbered_things, only_list(outer))):
+        yield from ((None, {**({who: outer[who]} if who else {}), **record}) for record in only_list(outer))
     elif deep := list(_deep(outer)) if _where(outer) is None else []:
         yield from deep
     else:
@@ -175,11 +203,11 @@ def _beside_items(outer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str, lis
     >>> _beside_items({"worker": "ann", "data": {"filename": ["a.wav", "b.wav"], "rating": [3]}})
     """
     found = []
-    for _, inner in _inside(outer) if _worker(outer) is not None else ():
+    for _, inner in _inside(outer) if worker_key(outer) is not None else ():
         lists = {name: value for name, value in inner.items() if isinstance(value, list) and len(value) > 1}
         plain = [name for name, value in lists.items() if not any(isinstance(one, list | dict) for one in value)]
         for item in ROLES["item"].best([name for name in plain if plain_name(name) not in TOKENS]):
-            labels = _questions([{name: None for name in plain if len(lists[name]) == len(lists[item])}], None)
+            labels = questions_in([{name: None for name in plain if len(lists[name]) == len(lists[item])}], None)
             found += [(inner, item, [name for name in labels if name != item])]
     return found[0] if len(found) == 1 and found[0][2] else None
 
@@ -188,7 +216,7 @@ def _said_in_lists(
     outer: Mapping[str, Any], inner: Mapping[str, Any], item: str, labels: Sequence[str]
 ) -> Iterator[tuple[str | None, Mapping[str, Any]]]:
     """Yield a record for each entry of parallel lists, with what the object that holds them says once for all."""
-    who = str(_worker(outer))
+    who = str(worker_key(outer))
     facts = {name: value for name, value in inner.items() if not isinstance(value, list | dict) and name != who}
     for n, cell in enumerate(inner[item]):
         yield None, {**facts, item: cell, BESIDE_ITEMS: [{who: outer[who], **{label: inner[label][n] for label in labels}}]}
@@ -243,14 +271,16 @@ def _where(record: Mapping[str, Any], *, told: bool = False) -> tuple[str, ...] 
     """
     for name, value in record.items():
         inside = objects(value)
-        if inside and _worker(inside[0]) and _questions(inside, None) and not _name_items(inside):
+        if inside and worker_key(inside[0]) and questions_in(inside, None) and not _name_items(inside):
             return (name,)
     ids = {f"{word}ids" for word in ("worker", *RATERS)}
-    workers = [name for name in record if _is(name, "worker", "s")] or [name for name in record if plain_name(name) in ids]
-    labels = [name for name in record if _is(name, "label", "s")]
+    workers = [name for name in record if is_called(name, "worker", "s")] or [
+        name for name in record if plain_name(name) in ids
+    ]
+    labels = [name for name in record if is_called(name, "label", "s")]
     who = {str(worker) for name in workers for worker in _parts(record[name]) if not isinstance(worker, dict | list)}
     for name, value in record.items():
-        named = _is(name, "worker", "s") or (name in labels and told)
+        named = is_called(name, "worker", "s") or (name in labels and told)
         if _gives_labels(value) and (
             named or all(map(NUMBERED_WORKER.fullmatch, value)) or (name in labels and who.issuperset(value))
         ):
@@ -269,13 +299,19 @@ def _label_lists(record: Mapping[str, Any], size: int) -> list[str]:
     ['labels_task1', 'labels_task2']
     """
     lists = [name for name, value in record.items() if isinstance(value, list) and len(value) == size]
-    return [name for name in lists if any(_is(word, "label", "s") for word in words_of(name))]
+    return [name for name in lists if any(is_called(word, "label", "s") for word in words_of(name))]
 
 
 def _name_items(inside: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether judgements name items of their own, so that they are a table of labels and what holds them no item."""
     names = (name for name in inside[0] if ROLES["item"].is_named(name))
     return any(len({str(judgement.get(name)) for judgement in inside}) > 1 for name in names)
+
+
+def _is_table(records: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether workers come again and again in a list, so that it is no list of what they said of one item."""
+    workers = [as_name(record[who]) for record in records if (who := worker_key(record)) is not None]
+    return bool(workers) and 2 * len(set(workers)) <= len(workers)
 
 
 def _gives_labels(value: Any) -> bool:
@@ -295,36 +331,14 @@ def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) 
             yield worker, {where[0]: as_list(label)}
     elif where is not None and len(where) == 1:
         inside = objects(record[where[0]])
-        asked = _questions(inside, question)
+        asked = questions_in(inside, question)
         for judgement in inside:
-            worker = _worker(judgement)
+            worker = worker_key(judgement)
             yield (judgement[worker] if worker else None), {name: as_list(judgement.get(name)) for name in asked}
     elif where is not None:
         workers, *labels = (_parts(record[name]) for name in where)
         for worker, *given in zip(workers, *labels, strict=True):
             yield worker, {name: as_list(label) for name, label in zip(where[1:], given, strict=True)}
-
-
-def _questions(inside: Sequence[Mapping[str, Any]], wanted: str | None) -> list[str]:
-    """Return the keys that hold labels: the one that was asked for, else those that are named like labels."""
-    keys = list(dict.fromkeys(key for judgement in inside for key in judgement))
-    if wanted in keys:
-        return [wanted]
-    return (
-        [key for key in keys if _is(key, "label")]
-        or [key for key in keys if _is(key, "label", last=True)]
-        or [key for key in keys if _is(words_of(key)[-1:][0] if words_of(key) else "", "label")]  # such as overall-rating
-    )
-
-
-def _worker(judgement: Mapping[str, Any]) -> str | None:
-    named = (name for ending in ("", "id", "name", "email") for name in judgement if _is(name, "worker", ending))
-    return next((name for name in named if not isinstance(judgement[name], dict | list)), None)
-
-
-def _is(name: str, role: str, ending: str = "", *, last: bool = False) -> bool:
-    plain = plain_name(name)
-    return plain.endswith(ending) and plain.removesuffix(ending) in (ROLES[role].late_words if last else ROLES[role].words)
 
 
 def _parts(value: Any) -> list[Any]:

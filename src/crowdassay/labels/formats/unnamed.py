@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -16,7 +17,7 @@ from crowdassay.labels.formats.parse import as_list, as_name, objects, parsed
 from crowdassay.labels.formats.wide_columns import are_classes
 from crowdassay.labels.proposals import PEOPLE
 from crowdassay.labels.roles import ROLES, plain_name
-from crowdassay.labels.values import are_numbers, shown
+from crowdassay.labels.values import are_numbers, listed, shown
 
 MOST_PLACES = 20  # labels in a list, up to which the first may always be the same worker's
 LABELS = frozenset(f"{word}{plural}" for word in ROLES["label"].words for plural in ("", "s"))
@@ -76,12 +77,13 @@ def _hold_labels(lists: Sequence[Sequence[Any]]) -> bool:
             len(lists) > 1
             and not named
             and all(cell.keys() == cells[0].keys() for cell in cells)
-            and 2 * sum(map(_are_labels, columns)) > len(columns)
+            and 2 * sum(map(are_labels, columns)) > len(columns)
         )
-    return _are_labels(cells) and any(len(set(map(as_name, one))) < len(one) for one in lists)
+    return are_labels(cells) and any(len(set(map(as_name, one))) < len(one) for one in lists)
 
 
-def _are_labels(cells: Iterable[Any]) -> bool:
+def are_labels(cells: Iterable[Any]) -> bool:
+    """Return whether what is there are classes or numbers."""
     given = [as_name(cell) or "" for cell in cells if cell is not None]
     return are_classes(given) or (bool(given) and are_numbers(given))
 
@@ -162,5 +164,87 @@ def workers_by_class(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, st
     return (classes, again) if shared and len(people) > 1 and all(len(set(one)) == len(one) for one in chosen) else ({}, [])
 
 
+def judged_by_class(records: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], str]:
+    """Return by class the keys of lists of objects that name who chose it, and their key for the worker; nothing of others.
+
+    These objects are alike and hold no label. Of an item a worker is in one of the lists, hardly in several: comments, or what
+    was said in two rounds, would have everyone in each.
+
+    >>> said = [{"yes": [{"rater": n % 3, "why": "x"}], "no": [{"rater": (n + 1) % 3, "why": "y"}]} for n in range(5)]
+    >>> judged_by_class(said), judged_by_class([{"yes": one["yes"], "no": one["yes"]} for one in said])
+    (({'yes': 'yes', 'no': 'no'}, 'rater'), ({}, ''))
+    """
+    held: dict[str, list[tuple[int, list[Any]]]] = {}
+    for n, record in enumerate(records):
+        for key, value in record.items():
+            if as_list(value):
+                held.setdefault(key, []).append((n, as_list(value)))
+    alike: dict[tuple[str, frozenset[str]], list[str]] = {}
+    for key, lists in held.items():
+        inside = [one for _, each in lists for one in each]
+        named = {worker_key(one) if isinstance(one, dict) else None for one in inside}
+        if len(named) == 1 and None not in named and not questions_in(inside, None):
+            alike.setdefault((str(next(iter(named))), frozenset(chain(*inside))), []).append(key)
+    several = [(who, found) for (who, _), found in alike.items() if len(found) > 1]
+    if len(several) != 1 or len(records) < LEAST_ROWS_SHARED:
+        return {}, ""
+    who, found = several[0]
+    given = {key: [(n, as_name(one[who])) for n, each in held[key] for one in each] for key in found}
+    people = {key: {name for _, name in pairs} for key, pairs in given.items()}
+    times, lists_of = Counter(chain(*given.values())), Counter(chain(*people.values()))
+    once = all(len(set(pairs)) == len(pairs) for pairs in given.values())
+    shared = all(any(lists_of[name] > 1 for name in own) for own in people.values())
+    if not (once and shared) or 2 * sum(count > 1 for count in times.values()) >= len(times):
+        return {}, ""
+    return {key: key for key in found}, who
+
+
+def left_beside(records: Sequence[Mapping[str, Any]], classes: Mapping[str, str], who: str) -> list[str]:
+    """Return notes on what stands in or beside the lists that `judged_by_class` finds, and names workers as well."""
+    judgements = [one for record in records for key in classes.values() for one in objects(record.get(key))]
+    people = {as_name(one[who]) for one in judgements}
+    inner = dict.fromkeys(key for one in judgements for key, value in one.items() if any(map(worker_key, objects(value))))
+    beside: dict[str, set[str | None]] = {}
+    for key, value in (
+        (key, value) for record in records for key, value in record.items() if value and isinstance(value, list)
+    ):
+        beside.setdefault(key, set()).update(None if isinstance(one, list | dict) else as_name(one) for one in value)
+    again = [key for key, names in beside.items() if names <= people]
+    notes = [f"What workers said in {listed(inner)}, inside of these lists, was not read."] if inner else []
+    return [*notes, f"Workers without a class were left out: {listed(again)}."] if again else notes
+
+
 def _are_among(some: Sequence[set[str | None]], others: Sequence[set[str | None]]) -> bool:
     return all(one <= other for one, other in zip(some, others, strict=True))
+
+
+def questions_in(inside: Sequence[Mapping[str, Any]], wanted: str | None) -> list[str]:
+    """Return the keys that hold labels: the one that was asked for, else those that are named like labels."""
+    keys = list(dict.fromkeys(key for judgement in inside for key in judgement))
+    if wanted in keys:
+        return [wanted]
+    return (
+        [key for key in keys if is_called(key, "label")]
+        or [key for key in keys if is_called(key, "label", last=True)]
+        or [key for key in keys if is_called(words_of(key)[-1:][0] if words_of(key) else "", "label")]  # such as overall-rating
+    )
+
+
+def worker_key(judgement: Mapping[str, Any]) -> str | None:
+    """Return the key that names the worker, None where there is none.
+
+    >>> worker_key({"id": 1, "rater_id": 7}), worker_key({"annotators": ["ann"]})
+    ('rater_id', None)
+    """
+    named = (name for ending in ("", "id", "name", "email") for name in judgement if is_called(name, "worker", ending))
+    return next((name for name in named if not isinstance(judgement[name], dict | list)), None)
+
+
+def is_called(name: str, role: str, ending: str = "", *, last: bool = False) -> bool:
+    """Return whether a name is a word of a role, or a late one, with an ending.
+
+    >>> is_called("Raters", "worker", "s"), is_called("score", "label"), is_called("score", "label", last=True)
+    (True, False, True)
+    """
+    plain = plain_name(name)
+    return plain.endswith(ending) and plain.removesuffix(ending) in (ROLES[role].late_words if last else ROLES[role].words)

@@ -34,7 +34,7 @@ from crowdassay.labels.formats.wide_columns import (
 )
 from crowdassay.labels.formats.wide_items import choose_item, naming_rows, numbered_rows
 from crowdassay.labels.formats.wide_proposals import numbered_proposal, worker_proposal
-from crowdassay.labels.jsontext import EXACT_DECODER, flat
+from crowdassay.labels.jsontext import EXACT_DECODER, flat, only_list
 from crowdassay.labels.native import mixed_column
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.raw import refuse_bad_bytes
@@ -407,7 +407,7 @@ def _cells_of_records(probe: Probe) -> list[list[str]]:
             whole = {row: {name: column.get(row) for name, column in whole.items()} for row in next(iter(whole.values()))}
         named = [{"": name, **row} for name, row in whole.items()]
     else:
-        named = [value for value in probe.values() if isinstance(value, dict)]
+        named = list(probe.rows()) if only_list(whole) else [value for value in probe.values() if isinstance(value, dict)]
     if named and all(isinstance(cell, dict) for row in named for cell in row.values()):
         raise DataError(f"{probe.shown} holds objects within objects where a table with a column for each worker has labels.")
     if any(isinstance(cell, dict) for row in named for cell in row.values()):  # such as each judge's verdict
