@@ -922,3 +922,10 @@ def test_the_row_may_tell_the_item_where_every_worker_has_a_file(tmp_path):
         read_labels(paths, worker_from_filename=True, item_column="row", label_column="intent")
     with pytest.raises(ColumnError, match="There is no column 'row'"):
         read_labels(paths[0], item_column="row", label_column="intent")
+
+
+def test_columns_of_workers_are_proposed_beside_a_column_called_like_a_label(tmp_path):
+    papers = {"title": [f"a study of {n}" for n in N], "response": ["sent"] * 12}
+    papers |= {f"{who}_full_response": ["in" if n % 2 or n == k else "out" for n in N] for k, who in enumerate(("lb", "ld"))}
+    papers |= {f"{who}_comments": [f"{who} says {n}" for n in N] for who in ("lb", "ld")}
+    assert "say `worker_columns` '*_response'" in told(tmp_path, papers)

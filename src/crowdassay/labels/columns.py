@@ -115,7 +115,8 @@ def find_columns(
             doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)
             if "item" in chosen:
                 doubt_among_alike(chosen, _items(chosen), free_of(names, chosen), sample)
-    elif sample is not None and {"item", "label"} <= chosen.keys() and not given.get("label"):  # every worker has a file
+    elif sample is not None and "worker" not in needed and {"item", "label"} <= chosen.keys() and not given.get("label"):
+        # Every worker has a file.
         doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
     if any(role.name not in chosen for role in missing):
         from crowdassay.labels.not_found import not_found  # noqa: PLC0415 - seldom needed

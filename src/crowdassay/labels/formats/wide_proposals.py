@@ -122,7 +122,7 @@ def _beside_label(names: Sequence[str], cells: Sequence[Sequence[str]], chosen: 
     False
     """
     labels = [n for n, name in enumerate(names) if ROLES["label"].is_named(name) and not is_kind(name)]
-    called = [n for n in labels if are_classes(cells[n])]
+    called = [n for n in labels if are_classes(cells[n]) and len(set(cells[n])) > 1]
     besides = [n for n in chosen if n not in called]
     if not called or all(_is_called_worker(names[n]) for n in besides):
         return True
