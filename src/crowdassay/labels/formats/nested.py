@@ -153,7 +153,7 @@ def said_of_places(probe: Probe) -> tuple[str, str] | None:
     things, asked = labels_of_things(records, None)
     if things and all(things):
         what = f"{listed(things[0])} each hold {listed(asked)}"
-        return what, f"{if_items(things[0], way)}; otherwise give {PLAIN_TABLE}"
+        return what, f"{if_items('these', way)}; otherwise give {PLAIN_TABLE}"
     return said_of_lists(records, way)
 
 

@@ -78,7 +78,10 @@ def refuse_siblings(record: Any, name: str) -> None:
     if name.rpartition(".")[0] in (things := numbered_things(mapping(record))):
         raise ColumnError(
             f"Beside {shown(name)} there are {listed(_siblings(record, name))}.",
-            ways=[if_items(things, "--from nested"), f"for {shown(name)} alone, name the item as well with --item-column"],
+            ways=[
+                if_items(listed(things, 2), "--from nested"),
+                f"for {shown(name)} alone, name the item as well with --item-column",
+            ],
         )
 
 
@@ -106,6 +109,6 @@ def _unnumbered(name: str) -> str:
     return re.sub(r"\d+", "*", name)
 
 
-def if_items(things: Mapping[str, Any], way: str) -> str:
+def if_items(things: str, way: str) -> str:
     """Return in which case numbered things are read, and how."""
-    return f"if each of these ({listed(things, 2)}) is an item of its own, say {way}, and {WORKER_FILES}"
+    return f"if each of {things} is an item of its own, say {way}, and {WORKER_FILES}"
