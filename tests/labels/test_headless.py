@@ -134,3 +134,9 @@ def test_judgements_of_relevance_in_a_file_for_each_judge(tmp_path):
     labels = read_labels(paths, no_header=True, item_column="1,3", label_column="4", worker_from_filename=True)
     assert (labels.n_labels, labels.n_items, labels.workers.to_pylist()) == (40, 20, ["llama", "nist"])
     assert labels.items[0].as_py() == "101 | p0"
+
+
+def test_columns_of_different_things_are_no_workers_without_a_header_either(tmp_path):
+    path = write(tmp_path / "x.csv", lines([(str(101 + n // 5), f"p{n % 5}", str(n % 3)) for n in range(20)]))
+    with pytest.raises(ColumnError, match="hold different things, so that not every one is a worker's"):
+        read_labels(path, no_header=True)

@@ -71,6 +71,7 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
     if asked and not (ways or headless):
         if (who := proposed_worker(table)) is not None:
             ways.append(who)
+            reasons = []  # why no columns are workers' is no matter where a column names them
         elif (lists := said_of_lists(table.to_pylist())) is not None:
             return ColumnError(f"In {file.shown} {'; '.join(lists)}.")
     told = "from-filename" in str(error.args)

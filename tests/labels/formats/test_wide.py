@@ -60,7 +60,7 @@ def saved(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["npy", "savetxt", "white space", "frame"])
 def test_minus_one_must_be_explained(tmp_path, kind):
     path = saved(tmp_path, kind)
-    with pytest.raises(ParameterError, match=r"holds -1.*`missing='-1'` if it means none, or `missing='none'`"):
+    with pytest.raises(ParameterError, match=r"holds -1.*`missing='-1'` if nobody answered there, or `missing='none'`"):
         read_labels(path, format="snorkel")
     absent = read_labels(path, format="snorkel", missing="-1")
     assert absent.class_names == ("0", "1")

@@ -254,7 +254,7 @@ def check_abstentions(label: pa.Array | pa.ChunkedArray, wanted: ReadOptions, so
     if not wanted.missing and any(number_key(str(value)) == ABSTAIN for value in values.to_pylist() if value is not None):
         raise ParameterError(
             f"{source[:1].upper()}{source[1:]} holds -1, which is a label in some data and means that none was given in "
-            "others; say --missing -1 if it means none, or --missing none if it is a label."
+            "others; say --missing -1 if nobody answered there, or --missing none (nothing is missing) if it is a label."
         )
 
 
@@ -283,6 +283,11 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
         raise DataError(f"No labels found: {source} holds a header only.")
     if not headed and named:  # by their number, as with every table without a header
         return _chosen([str(n + 1) for n in range(width)], body, wanted, probe)
+    if not headed and wanted.no_header and _is_apart(body):
+        raise ColumnError(
+            f"The columns of {source} hold different things, so that not every one is a worker's; name them by their number, from "
+            "1, beside --no-header: those that hold item, worker and label, or with --worker-columns those of the workers."
+        )
     if not headed:
         note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
         return _with_gaps(wide_texts(None, numbers, zip(*body, strict=True), probe.path.name, notes=(note,)), wanted, probe)
