@@ -285,8 +285,8 @@ def _from_cells(probe: Probe, wanted: ReadOptions) -> Wide:
         return _chosen([str(n + 1) for n in range(width)], body, wanted, probe)
     if not headed and wanted.no_header and _is_apart(body):
         raise ColumnError(
-            f"The columns of {source} hold different things, so that not every one is a worker's; name them by their number, from "
-            "1, beside --no-header: those that hold item, worker and label, or with --worker-columns those of the workers."
+            f"The columns of {source} hold different things, so that not every one is a worker's; name them by their number, "
+            "from 1, beside --no-header: those that hold item, worker and label, or with --worker-columns those of the workers."
         )
     if not headed:
         note = "The first line was taken for labels, not for names: workers are numbered by column, from 0."
