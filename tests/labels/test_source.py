@@ -302,7 +302,7 @@ def test_the_name_of_a_record_is_a_column_where_what_is_called_like_an_item_come
     path = tmp_path / "ann.json"
     path.write_text(json.dumps({f"d{n}": {"document": [f"t{n // 2}", "u"], "label": "xy"[n % 2]} for n in range(6)}))
     with pytest.raises(
-        ColumnError, match=r"told by 'document' or by the names of the 6 records, which are 'key': say .* 'key', or"
+        ColumnError, match=r"told by 'document' or by the names of the records, which are 'key': say .* 'key', or"
     ):
         read_labels(path, worker_from_filename=True)
     named = {name: read_labels(path, worker_from_filename=True, item_column=name).n_items for name in ("key", "document")}

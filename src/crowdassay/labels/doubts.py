@@ -222,7 +222,7 @@ def doubt_outer(outer: object, chosen: dict[str, str], names: Sequence[str], giv
     named = names[:1] == [OUTER_KEY] and worker is None and not given.get("item") and records_by_name(outer)
     if named and item not in {None, OUTER_KEY}:
         raise ColumnError(
-            f"Items may be told by {shown(item)} or by the names of the {len(named):,} records, which are {shown(OUTER_KEY)}: "
+            f"Items may be told by {shown(item)} or by the names of the records, which are {shown(OUTER_KEY)}: "
             f"say --item-column {shown_file(OUTER_KEY)}, or {shown_file(item)}."
         )
     records = only_list(outer)
