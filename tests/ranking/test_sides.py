@@ -6,14 +6,22 @@ import csv
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as csv_of_arrow
 import pytest
 
 from crowdassay.errors import ColumnError, DataError, ParameterError
-from crowdassay.ranking.pairs import read_pairs
+from crowdassay.labels.files import read_labels
+from crowdassay.ranking.pairs import NOBODY_COMPARED, read_pairs
 
 NO_SIDES = "If no column names the two that were compared, add left and right"
 DOCS = [{"query": f"q{n // 3}", "doc_A": f"d{n}", "doc_B": f"e{n}", "seconds": n, "radio": "abs"[n % 3]} for n in range(6)]
 SCORES = [0.03, 3.19, -2.6, 0.0, 2.19, -0.1, 7.2]
+
+
+def written(tmp_path, table):
+    """Return the path of a file that holds a table."""
+    csv_of_arrow.write_csv(table, tmp_path / "table.csv")
+    return tmp_path / "table.csv"
 
 
 def said_of(rows, **given):
@@ -276,3 +284,221 @@ def test_named_columns_hold_the_votes_of_one_worker_each(tmp_path):
         read_pairs(frame, worker_columns="cy")
     with pytest.raises(ParameterError, match="`winner_column` says nothing"):
         read_pairs(frame, worker_columns="ann,bo", winner_column="ann")
+
+
+@pytest.mark.parametrize("column", ["observer", "examiner", "Tester", "screener_id", "teacher name"])
+def test_people_who_may_have_compared_are_named(column):
+    pairs = read_pairs(pa.table({**VOTES, column: list("rrssrr")}))
+    assert f"Nobody was taken for who compared; if '{column}' is, say --worker-column '{column}'." in pairs.notes
+
+
+LONG = {"left": list("xyzxyz") * 4, "right": list("yzxzxy") * 4, "winner": ["left", "right"] * 12}
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"crew": list("pq") * 12}, True),
+        ({"crew": [n % 3 for n in range(24)]}, True),
+        ({"observer": list("pq") * 12, "panelist": list("rst") * 8}, True),  # either may be
+        ({"crew": list("pq") * 12, "worker": list("uvw") * 8}, False),
+        ({"crew": [f"p{n}" for n in range(24)]}, False),  # every row's own
+        ({"crew": list("uvwwuv") * 4}, False),  # one pair each
+        ({"crew": ["p"] * 24}, False),
+        ({"crew_a": list("pq") * 12, "crew_b": list("qp") * 12}, False),  # beside the sides
+        ({"loudness": [0.5, 1.5] * 12}, False),
+        ({"n_words": [7, 9] * 12, "label": list("pq") * 12, "task_type": list("pq") * 12}, False),
+        ({"again": ["right", "left"] * 12}, False),
+        ({"order": list("pq") * 12, "rt": [11, 12] * 12, "ok": ["yes", "no"] * 12}, False),
+    ],
+)
+def test_a_column_that_may_tell_who_compared_is_asked_for(columns, said):
+    own = {name: cells for name, cells in LONG.items() if name not in columns}
+    assert (NOBODY_COMPARED in read_pairs(pa.table({**own, **columns})).notes) == said
+    decided = {"winner": LONG["left"], "loser": LONG["right"]}
+    assert (NOBODY_COMPARED in read_pairs(pa.table({**decided, **columns})).notes) == said
+    assert not any("worker" in role for role in read_pairs(pa.table({**own, **columns})).columns if "worker" not in columns)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "name", "winner"),
+    [
+        ("condition_A", "condition_B", "is_A_selected", 0),
+        ("condition_A", "condition_B", "B wins", 1),
+        ("left_clip", "right_clip", "prefers_right", 1),
+        ("model1", "model2", "is_1_better", 0),
+        ("firstWord", "secondWord", "second_picked", 1),
+    ],
+)
+@pytest.mark.parametrize(
+    "cells", [[1, 0, 0, 1], ["yes", "no", "no", "yes"], [1.0, 0.0, 0.0, 1.0], ["TRUE", "FALSE", "FALSE", "TRUE"]]
+)
+def test_a_winner_is_known_by_the_word_in_which_the_sides_differ(left, right, name, winner, cells):
+    table = pa.table({right: list("yzxx"), left: list("xyzy"), name: cells})
+    pairs = read_pairs(table)
+    assert pairs.columns == {"left": left, "right": right, "winner": name}
+    assert pairs.outcome.tolist() == [winner, 1 - winner, 1 - winner, winner]
+    assert any(
+        note.startswith(f"'{name}' was taken to say whether the {('left', 'right')[winner]} one") for note in pairs.notes
+    )
+    turned = pairs.notes[0].partition("--winners '")[2].rstrip("'.")
+    assert read_pairs(table, winners=turned).outcome.tolist() == [1 - won for won in pairs.outcome.tolist()]
+    exchanged = read_pairs(table, left_column=right, right_column=left)
+    assert exchanged.outcome.tolist() == [1 - won for won in pairs.outcome.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "more"),
+    [
+        ("winner_1", [1, 0, 0, 1], {}),  # the first of several winners
+        ("is_1", [1, 0, 0, 1], {}),
+        ("1_louder", [1, 0, 0, 1], {}),
+        ("1_better", [1, 0, 2, 1], {}),
+        ("1_better", [1, 0, 0, 1], {"tied": [0, 1, 0, 0]}),
+        ("1_better", [1, 0, 0, 1], {"2_better": [0, 0, 1, 0]}),
+    ],
+)
+def test_codes_of_what_may_be_something_else_are_asked_for(name, cells, more):
+    table = pa.table({"model1": list("xyzy"), "model2": list("yzxx"), name: cells, **more})
+    with pytest.raises(DataError, match=r"codes?, say whether left, right, tie.*'0=\.\.\."):
+        read_pairs(table, winner_column=name)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (("card_B", "card_A"), "; left is the column 'card_A', right 'card_B'; correct it"),
+        (("left", "right"), r"tie or both bad \(4 rows are wrong\); correct it"),
+    ],
+)
+def test_a_message_on_codes_says_which_column_is_left(columns, said):
+    table = pa.table({columns[0]: list("yzxx"), columns[1]: list("xyzy"), "winner": list("pqpq")})
+    with pytest.raises(DataError, match=said):
+        read_pairs(table)
+    both = pa.table({"both": ["x,y", "y,z", "z,x"], "winner": list("pqp")})
+    with pytest.raises(DataError, match="; left is the first of the two in 'both', right the second; correct it"):
+        read_pairs(both, left_column="both", right_column="both")
+
+
+@pytest.mark.parametrize(
+    ("won", "lost"),
+    [("chosen", "notChosen"), ("chosen", "unchosen"), ("preferred", "non-preferred"), ("selected", "unselected"),
+     ("picked", "not_picked"), ("preferred_item", "dispreferred_item")],
+)  # fmt: skip
+def test_the_one_that_was_not_chosen_lost(tmp_path, won, lost):
+    rows = {"id": range(12), "judge": list("pq") * 6, "task": ["t"] * 12, won: list("xyz") * 4, lost: list("yzx") * 4}
+    pairs = read_pairs(pa.table(rows))
+    assert {"winner": won, "loser": lost, "worker": "judge"}.items() <= pairs.columns.items()
+    with pytest.raises(
+        ColumnError, match=f"'{won}' and '{lost}' look like winners and losers, which crowdassay rank reads; if"
+    ):
+        read_labels(written(tmp_path, pa.table(rows)))
+    more = written(tmp_path, pa.table({**rows, "kind": list("pqr") * 4}))
+    named = read_labels(more, item_column="id", label_column="kind")
+    assert named.n_labels == 12
+
+
+def test_winners_and_losers_among_other_words_are_proposed_as_such(tmp_path):
+    """Sides whose names are in the order of the alphabet, each in its column, and times of both beside them."""
+    rows = [
+        {
+            "user_id": "pq"[n % 2], "pair1": one, "pair2": two, "pair1_ms": n * 3.5, "pair2_ms": n * 2.5,
+            "chosen_pair": (one, two)[n % 3 > 0], "unchosen_pair": (two, one)[n % 3 > 0], "chosen_pair_ms": n * 3.5,
+            "unchosen_pair_ms": n * 2.5, "slider": n - 12,
+        }
+        for n, (one, two) in enumerate((f"a{n % 4}", f"b{n % 5}") for n in range(24))
+    ]  # fmt: skip
+    options = "--left-column 'chosen_pair' --right-column 'unchosen_pair' --winner-column 'chosen_pair'"
+    assert said_of(rows).endswith(
+        f"If 'chosen_pair' names the one that won and 'unchosen_pair' the one that lost, say {options}."
+    )
+    with pytest.raises(ColumnError) as refused:
+        read_labels(written(tmp_path, pa.Table.from_pylist(rows)))
+    assert f"look like winners and losers, which crowdassay rank reads with {options}; if" in refused.value.message
+    few = [{**row, "chosen_pair": f"{row['chosen_pair']} {n // 2}"} for n, row in enumerate(rows)]
+    with pytest.raises(ColumnError) as refused:
+        read_labels(written(tmp_path, pa.Table.from_pylist(few)))
+    assert refused.value.message.endswith(f"the one that lost, say {options} to crowdassay rank.")
+    named = {"left_column": "chosen_pair", "right_column": "unchosen_pair", "winner_column": "chosen_pair"}
+    assert read_pairs(rows, **named).columns["loser"] == "unchosen_pair"
+    sides = said_of(rows, left_column="pair1", right_column="pair2")
+    assert sides.endswith(
+        "If 'chosen_pair' says who won, say --left-column 'pair1' --right-column 'pair2' --winner-column 'chosen_pair'."
+    )
+
+
+def test_sides_hold_no_votes_of_workers():
+    """The columns of the two that were compared name one of them in every row, which is no vote."""
+    rows = [{"word1": f"a{n % 4}", "word2": f"b{n % 5}", "slider": n - 12} for n in range(24)]
+    assert "choices of one worker" not in said_of(rows)
+
+
+CHOICES = {"word": [f"w{n % 9}" for n in range(24)], "rival": [f"r{n % 7}" for n in range(24)]}
+PICKS = [CHOICES[("word", "rival")[n % 3 > 0]][n] for n in range(24)]
+OTHERS = [CHOICES[("word", "rival")[n % 3 == 0]][n] for n in range(24)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        ({**CHOICES, "pick": PICKS}, True),
+        ({**CHOICES, "pick": PICKS, "left_over": OTHERS}, False),  # either may be who won
+        ({**CHOICES, "choice": PICKS, "left_over": OTHERS}, True),
+        ({**CHOICES, "pick": OTHERS, "lost": PICKS}, True),  # which cannot be who won
+        ({**CHOICES, "gold": PICKS}, False),
+        ({"coder1": CHOICES["word"], "coder2": CHOICES["rival"], "pick": PICKS}, False),
+        ({"Part 1: a": CHOICES["word"], "Part 2: b": CHOICES["rival"], "Part 3: c": PICKS}, False),
+        ({"word": list("xyz") * 8, "rival": ["NA"] * 23 + ["y"], "pick": list("xyz") * 8}, False),
+    ],
+)
+def test_what_always_names_one_of_two_others_says_who_won_where_no_other_column_may(columns, found):
+    said = said_of(pa.table(columns))
+    assert ("are the two that were compared and" in said) == found
+    picked = next(name for name in columns if name not in {"word", "rival", "left_over", "lost"})
+    assert (f"--left-column 'word' --right-column 'rival' --winner-column '{picked}'" in said) == found
+
+
+def test_few_classes_agree_by_chance():
+    """Questions of a survey and coders without numbers: two of many always differ, and a third names one of them."""
+    draw = np.random.default_rng(4)
+    for n_rows, classes in ((12, "LRN"), (40, "LR")):
+        for _ in range(20):
+            codes = draw.integers(len(classes), size=(12, n_rows))
+            codes[1] = (codes[0] + draw.integers(1, len(classes), n_rows)) % len(classes)
+            codes[2] = np.where(draw.random(n_rows) < 0.5, codes[0], codes[1])
+            asked = {f"asks {'abcdefghijkl'[n]}": [classes[code] for code in row] for n, row in enumerate(codes)}
+            said = said_of(pa.table({"id": range(n_rows), **asked}))
+            assert "are the two that were compared" not in said
+
+
+IN_ONE_ORDER = {
+    "a side of a baseline": [("base", other) for other in "xyz"] * 8,
+    "one order for each two": [("x", "y"), ("x", "z"), ("u", "z")] * 8,
+}
+
+
+@pytest.mark.parametrize("kind", IN_ONE_ORDER)
+@pytest.mark.parametrize("names", [("model_a", "model_b"), ("shown_a", "shown_b")])
+@pytest.mark.parametrize("name", ["verdict", "winner", "is_a_better"])
+def test_comparisons_in_one_order_are_ranked_not_combined(tmp_path, kind, names, name):
+    left, right = zip(*IN_ONE_ORDER[kind], strict=True)
+    shown = {"verdict": ["A", "B", "TIE"] * 8, "winner": [*left[:12], *right[12:]], "is_a_better": [1, 0] * 12}[name]
+    rows = {"case_id": [f"c{n // 2}" for n in range(24)], "rater": list("uv") * 12, names[0]: left, names[1]: right}
+    path = written(tmp_path, pa.table({**rows, name: shown}))
+    with pytest.raises(ColumnError, match=f"'{names[0]}' and '{names[1]}' look like the two sides .* '{name}' says which one"):
+        read_labels(path)
+    assert read_labels(path, label_column=name).n_labels == 24
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (["base"] * 24, ["x"] * 24),  # sides that never change are classes
+        ([f"an answer to {n // 6}" for n in range(24)], [f"another to {n // 6}" for n in range(24)]),
+        ([f"a question {n // 3}" for n in range(24)], [f"reply {n}" for n in range(24)]),
+    ],
+)
+def test_two_answers_to_each_question_are_labelled(tmp_path, left, right):
+    rows = {"case_id": [f"c{n // 2}" for n in range(24)], "rater": list("uv") * 12, "model_a": left, "model_b": right}
+    path = written(tmp_path, pa.table({**rows, "verdict": list("AB") * 12}))
+    assert read_labels(path).class_names == ("A", "B")

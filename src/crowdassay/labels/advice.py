@@ -21,7 +21,7 @@ from crowdassay.labels.merged import merging_part
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.proposals import proposed_columns, proposed_worker
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, NUMBERED_WORKER, ROLES
-from crowdassay.labels.side_proposals import chosen_of_two, said_of_choice
+from crowdassay.labels.side_proposals import way_to_rank
 from crowdassay.labels.sides import winners_said
 from crowdassay.labels.telling import item_ways, telling_columns, whole_table
 from crowdassay.labels.values import as_text, listed, mapping
@@ -59,8 +59,8 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
         return ColumnError(error.message, NO_WORKER_ID)
     said = [*winners_said(table.column_names), *_empty_said(table)]
-    if (three := chosen_of_two(table.column_names, table.to_pylist())) is not None:
-        return ColumnError(error.message, *said, ways=[f"if {said_of_choice(*three)} to crowdassay rank"])
+    if (way := way_to_rank(table.column_names, table.to_pylist())) is not None:
+        return ColumnError(error.message, *said, ways=[f"{way} to crowdassay rank"])
     headless = error.found_nothing and bool(cells_again(file))
     items = _item_ways(table) if error.missing == ("item",) else []
     alone = not (headless or options.worker_from_filename or items)

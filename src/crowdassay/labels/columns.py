@@ -42,7 +42,6 @@ from crowdassay.labels.roles import (
     role_of,
 )
 from crowdassay.labels.sides import (
-    called_winner,
     choose_sides,
     could_compare,
     doubt_winner,
@@ -124,6 +123,8 @@ def find_columns(
         raise not_found(names, wanted, chosen, given, [] if sample is None else sample())
     if sample is not None and is_kind(chosen.get("label", "")) and not given.get("label"):
         refuse_kind(chosen, _items(chosen), free_of(names, chosen), sample())
+    if sample is not None and "worker" not in chosen and any(role.name == "maybe worker" for role in wanted):
+        _note_comparers(names, chosen, sample)
     further = {part: chosen[part] for parts in several_parts(chosen).values() for part in parts[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
 
@@ -253,7 +254,7 @@ def maybe_workers(names: Sequence[str]) -> list[str]:
 def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mapping[str, str | None], sample: Sample) -> None:
     """Take the two sides of comparisons that are named alike, and of what may tell the winner the column without gaps.
 
-    Besides, a winner's column that says whether one side won is noted as such, and who may have compared where nobody is named.
+    Besides, a winner's column that says whether one side won is noted as such.
     """
     if not {"left", "right"} & chosen.keys() and (sides := choose_sides(free_of(names, chosen), sample())) is not None:
         chosen["left"], chosen["right"] = sides
@@ -265,11 +266,16 @@ def _choose_compared(names: Sequence[str], chosen: dict[str, str], given: Mappin
         won = chosen.get("winner", "")
         if won_by(won, compared) is not None and says_of_one(won, names, sample(), compared):
             chosen["one side won"] = won
-    if "worker" not in chosen:
-        from crowdassay.labels.proposals import maybe_comparer  # noqa: PLC0415 - stands on this module
 
-        if (who := maybe_comparer(names, chosen, sample)) is not None:
-            chosen["maybe worker"] = who
+
+def _note_comparers(names: Sequence[str], chosen: dict[str, str], sample: Sample) -> None:
+    """Note who may have compared where nobody is named: the column that is called so, or one that may hold anybody."""
+    from crowdassay.labels.proposals import maybe_comparer, unnamed_comparer  # noqa: PLC0415 - stands on this module
+
+    if (who := maybe_comparer(names, chosen, sample)) is not None:
+        chosen["maybe worker"] = who
+    elif (who := unnamed_comparer(names, chosen, sample)) is not None:
+        chosen["unnamed worker"] = who
 
 
 def _choose_winner(names: Sequence[str], chosen: dict[str, str], sample: Sample, compared: Sequence[str]) -> None:
@@ -286,7 +292,7 @@ def _refuse_comparisons(names: Sequence[str], chosen: Mapping[str, str], sample:
     """Raise `ColumnError` where the label, or what may be one if no name tells it, says which of two sides won."""
     label = chosen.get("label", "")
     if could_compare(names):
-        refuse_comparisons(names, sample(), [label] if label and not is_kind(label) else called_winner(free_of(names, chosen)))
+        refuse_comparisons(names, sample(), label if label and not is_kind(label) else None, free_of(names, chosen))
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:

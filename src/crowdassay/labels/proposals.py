@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
@@ -10,12 +11,27 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crowdassay.labels.contents import could_be_labels, could_be_numbers, could_hold, id_of, is_id, key_of, words_of
+from crowdassay.labels.contents import (
+    cell_text,
+    could_be_labels,
+    could_be_numbers,
+    could_hold,
+    id_of,
+    is_called_label,
+    is_count,
+    is_id,
+    is_kind,
+    is_position,
+    key_of,
+    tells_time,
+    words_of,
+)
 from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.doubts import Sample
 from crowdassay.labels.extras import EARLIEST_MOMENT, find_times
 from crowdassay.labels.merged import merging_part
 from crowdassay.labels.roles import ITEM_WORKER_LABEL, MAYBE_WORKERS, ROLES, plain_name
+from crowdassay.labels.sides import alike, says_who_won
 from crowdassay.labels.telling import (
     AGAIN_WORDS,
     MOST_JOINED_FOR_NOTE,
@@ -24,7 +40,7 @@ from crowdassay.labels.telling import (
     names_items,
     telling_columns,
 )
-from crowdassay.labels.values import are_numbers, listed, shown, shown_file
+from crowdassay.labels.values import are_numbers, listed, number_of, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
 
@@ -36,6 +52,9 @@ PEOPLE = frozenset(
         "prolific", "mturk", "employee", "who", "initials", "informant", "volunteer", "moderator", "curator",
         "auditor", "panelist",
         "panellist", "taster", "consumer", "clinician", "physician", "radiologist", "pathologist", "referee", "analyst",
+        "observer", "examiner", "marker", "tester", "screener", "interviewer", "spectator", "viewer", "watcher", "teacher",
+        "inspector", "checker", "verifier", "critic", "jury", "doctor", "nurse", "dermatologist", "ophthalmologist",
+        "cardiologist", "sonographer", "veterinarian", "psychologist", "psychiatrist", "linguist", "researcher", "proband",
         *MAYBE_WORKERS, *ROLES["worker"].words,
         # In other languages.
         "anotador", "anotadora", "evaluador", "evaluadora", "juez", "usuario", "participante", "avaliador", "usuário",
@@ -68,6 +87,7 @@ NAMING_WORDS = frozenset(
     }
 )
 JUDGED_ANSWERS = ("answer", "response")  # which models give, and people judge
+LEAST_COMPARED = 10  # comparisons from which on the values of a column may be those who made them
 FEW_REPEATS = 0.25  # share of labels up to which workers may have judged again, where no columns tell all labels apart
 
 
@@ -126,10 +146,37 @@ def maybe_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sampl
     found = [name for name in plain if could_hold("worker", rows, name, {})]
     if len(found) != 1 or plain_name(found[0]) != "id":
         return found[0] if len(found) == 1 else None
-    of_rows = [[known[side] for side in ("left", "right") if side in known], [known["question"]] if "question" in known else []]
-    whose = [{(id_of(row.get(found[0])), key_of(row, of)) for row in rows} for of in of_rows if of]
+    of_rows = [_pair_columns(known), [known["question"]] if "question" in known else []]
+    whose = [{(id_of(row.get(found[0])), frozenset(key_of(row, of))) for row in rows} for of in of_rows if of]
     several = all(len(one) > len({who for who, _ in one}) for one in whose)
     return found[0] if several else None
+
+
+def unnamed_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sample) -> str | None:
+    """Return a column that may tell who compared, whatever it is called: its values come again, each with several pairs.
+
+    >>> rows = [{"left": "xyz"[n % 3], "right": "uv"[n % 2], "crew": "pq"[n % 5 % 2], "pair": n % 6} for n in range(12)]
+    >>> unnamed_comparer(["left", "right", "pair", "crew"], {"left": "left", "right": "right"}, lambda: rows)
+    'crew'
+    """
+    compared, sides = _pair_columns(known), {side for pair in alike(names) for side in pair}
+    for name in (name for name in names if name not in {*known.values(), *sides}):
+        rows = [row for row in sample() if cell_text(row.get(name)) is not None]
+        pairs = {(id_of(row.get(name)), frozenset(key_of(row, compared))) for row in rows}
+        several = Counter(who for who, _ in pairs)
+        beside = tells_time(name, {str(who) for who in several}) or is_position(name) or is_count(name) or is_called_label(name)
+        beside = beside or is_kind(name) or ROLES["label"].is_named(name) or says_who_won(rows, name, compared)
+        whole = all(number is None or number.is_integer() for number in (number_of(str(who)) for who in several))
+        again = len(rows) >= LEAST_COMPARED and len(several) > 1 and min(several.values()) > 1
+        if again and whole and not beside and could_hold("worker", sample(), name, {}):
+            return name
+    return None
+
+
+def _pair_columns(known: Mapping[str, str]) -> list[str]:
+    """Return the columns that tell which two were compared: of both sides, of one cell for both, or of winner and loser."""
+    sides = [known[side] for side in ("left", "right", "both sides") if side in known]
+    return sides or [known[side] for side in ("winner", "loser") if side in known]
 
 
 def proposed_places(table: pa.Table) -> dict[str, str] | None:

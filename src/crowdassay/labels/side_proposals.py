@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 from crowdassay.labels.contents import (
     CLOCK_WORDS,
@@ -14,6 +16,7 @@ from crowdassay.labels.contents import (
     cell_text,
     is_count,
     is_id,
+    is_known,
     is_position,
     key_of,
     words_of,
@@ -23,6 +26,7 @@ from crowdassay.labels.roles import ROLES, is_worker_name
 from crowdassay.labels.sides import (
     LEFT,
     MOST_CODES,
+    OPPOSITES,
     RIGHT,
     SIDE_WORDS,
     TIE_WORDS,
@@ -30,24 +34,29 @@ from crowdassay.labels.sides import (
     alike,
     called_winner,
     name_parts,
+    options_of_won,
     plain_word,
     says_of_one,
+    says_who_lost,
     says_who_won,
     texts_of,
     turned_round,
+    won_and_lost,
 )
 from crowdassay.labels.values import are_numbers, listed, number_of, shown, shown_file
 from crowdassay.read_options import join_names
 from crowdassay.text import joined
 
-LOST_WORDS = frozenset({"worst", "worse", "lose", "loses", "loser", "lost", "rejected"})
 SCORE_WORDS = frozenset(
     {"score", "scores", "goals", "points", "pts", "runs", "sets", "votes", "rating", "ratings", "grade", "reward", "result"}
 )
 WORDS_OF_A_TEXT = 6  # from which on what was compared is a text, and no name
 BETWEEN_NAMES = (",", ";", "|", " vs. ", " vs ", "_vs_", " / ", "_")  # what stands between two names in one cell
 LEAST_CHOICES = 10  # rows from which on a column that always names one of two others says who won
+MOST_BY_CHANCE = 1e-3  # chance at most that among all columns tried one always names one of two others
 MOST_OTHERS = 3  # other columns that a proposal names
+
+Cells: TypeAlias = Sequence[str | None]
 
 
 def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping[str, str | None], rows: Rows) -> list[str]:
@@ -73,8 +82,8 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     pairs = [] if sides else _may_be_sides(free, rows)
     if not sides and (both := _both_in_one(free, rows)):
         return both
-    if not sides and not pairs and (three := chosen_of_two(free, rows)) is not None:
-        return [f"If {said_of_choice(*three)}."]
+    if not sides and (way := way_to_rank(free, rows, pairs, known.get("winner"))) is not None:
+        return [f"I{way[1:]}."]
     if not sides and not pairs:
         return ["If no column names the two that were compared, add left and right with their names to every row."]
     if len(sides) == 1:
@@ -110,30 +119,91 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     return [said, *_others("The two", pairs), *_others("The numbers", scores)]
 
 
+def way_to_rank(
+    names: Sequence[str], rows: Rows, pairs: Sequence[tuple[str, str]] = (), winner: str | None = None
+) -> str | None:
+    """Return in which case `rank` reads columns that were not called sides, and the options that say so; None if it does not.
+
+    These are the one that won and the one that lost or, beside no ``pairs`` of sides, a column that names one of two others,
+    the ``winner`` where it is known.
+
+    >>> rows = [{"chosen_key": "xyz"[n % 3], "unchosen_key": "uvx"[n % 3]} for n in range(9)]
+    >>> way_to_rank([*rows[0]], rows).partition(", say ")[0]
+    "if 'chosen_key' names the one that won and 'unchosen_key' the one that lost"
+    """
+    for won, lost in won_and_lost(names) if winner is None else []:
+        if (options := options_of_won(won, lost)) and _may_hold_sides(rows, won, lost):
+            return f"if {shown(won)} names the one that won and {shown(lost)} the one that lost, say {options}"
+    three = None if pairs else chosen_of_two([*names, *([winner] if winner else [])], rows)
+    if three is None or winner not in {None, three[2]}:
+        return None
+    one, two, winner = three
+    options = f"--left-column {shown_file(one)} --right-column {shown_file(two)} --winner-column {shown_file(winner)}"
+    return f"if {shown(one)} and {shown(two)} are the two that were compared and {shown(winner)} says who won, say {options}"
+
+
 def chosen_of_two(names: Sequence[str], rows: Rows) -> tuple[str, str, str] | None:
     """Return two columns that always differ and a third that says in every row what one of them holds; None if there are none.
+
+    Of several such thirds one that is called like a winner is meant, and where that does not tell none is. Workers' own columns
+    and questions of a survey are none, whose few classes may agree by chance.
 
     >>> rows = [{"plain": f"p{n}", "rich": f"r{n}", "pick": ("p", "r")[n % 3 > 0] + str(n), "n": n} for n in range(12)]
     >>> chosen_of_two(["n", "plain", "rich", "pick"], rows)
     ('plain', 'rich', 'pick')
     """
-    cells = {name: [cell_text(row.get(name)) for row in rows] for name in names}
-    for name, picked in cells.items():
-        same = {other for other in names for a, b in zip(cells[other], picked, strict=True) if a is not None and a == b}
-        near = [other for other in names if other in same and other != name]
-        for one, two in combinations(near, 2):
-            given = [(a, b, w) for a, b, w in zip(cells[one], cells[two], picked, strict=True) if None not in (a, b, w)]
-            first = sum(a == w for a, _, w in given)
-            every = all(a != b and w in {a, b} for a, b, w in given)
-            if len(given) >= LEAST_CHOICES and 2 * len(given) > len(rows) and every and 0 < first < len(given):
-                return one, two, name
-    return None
+    names = list(dict.fromkeys(names))
+    cells = {name: [cell if _is_given(cell := cell_text(row.get(name))) else None for row in rows] for name in names}
+    sides = [name for name in names if not (is_worker_name(name) or is_known(name) or _is_called_won_or_lost(name))]
+    found = []
+    for name in (name for name in names if not (is_worker_name(name) or is_known(name) or says_who_lost(name))):
+        picked = cells[name]
+        same = {other for other in sides for a, b in zip(cells[other], picked, strict=True) if a is not None and a == b}
+        near = [other for other in sides if other in same and other != name]
+        found += [
+            (one, two, name)
+            for one, two in combinations(near, 2)
+            if not _are_numbered_alike(names, one, two, name)
+            and _always_names_one(cells[one], cells[two], picked, len(names) * math.comb(len(names) - 1, 2))
+        ]
+    called = [three for three in found if three[2] in called_winner(names) or _is_called_won_or_lost(three[2])]
+    return (called or found)[0] if len(called or found) == 1 else None
 
 
-def said_of_choice(one: str, two: str, winner: str) -> str:
-    """Return in which case `rank` reads two columns and a third that names one of them, and the options that say so."""
-    options = f"--left-column {shown_file(one)} --right-column {shown_file(two)} --winner-column {shown_file(winner)}"
-    return f"{shown(one)} and {shown(two)} are the two that were compared and {shown(winner)} says who won, say {options}"
+def _always_names_one(one: Cells, two: Cells, picked: Cells, n_tried: int) -> bool:
+    """Return whether a column names one of two others in every row, not always the same one, and hardly by chance.
+
+    By chance a row names one of two as often as the column holds either of them anywhere; so all rows do with the product.
+
+    >>> _always_names_one(list("xyzuvw") * 2, list("yzuvwx") * 2, list("xzzvvw") * 2, 3), _always_names_one(*["ab" * 6] * 3, 3)
+    (True, False)
+    """
+    given = [(a, b, w) for a, b, w in zip(one, two, picked, strict=True) if None not in (a, b, w)]
+    first = sum(a == w for a, _, w in given)
+    every = all(a != b and w in {a, b} for a, b, w in given)
+    if len(given) < LEAST_CHOICES or 2 * len(given) <= len(one) or not every or not 0 < first < len(given):
+        return False
+    held = Counter(w for *_, w in given)
+    chances = (min((held[a] + held[b]) / len(given), 1.0) for a, b, _ in given)
+    return math.log(n_tried) + sum(map(math.log, chances)) < math.log(MOST_BY_CHANCE)
+
+
+def _are_numbered_alike(names: Sequence[str], one: str, two: str, winner: str) -> bool:
+    """Return whether a winner is numbered as a side is, or sides are two of more that are numbered alike, as questions are.
+
+    >>> names = ["word1", "word2", "word1_ms", "word2_ms", "Question 1: a", "Question 2: b", "Question 3: c", "pick"]
+    >>> _are_numbered_alike(names, *names[4:7]), _are_numbered_alike(names, "word1", "word2", "pick")
+    (True, False)
+    """
+    numbered = {name: (found[1], found[2]) for name in names if (found := re.match(r"(\D*)(\d+)", name)) is not None}
+    stems = [numbered[side][0] for side in (one, two) if side in numbered]
+    numbers = Counter(stem for stem, _ in set(numbered.values()))
+    return (winner in numbered and numbered[winner][0] in stems) or any(numbers[stem] > len((one, two)) for stem in stems)
+
+
+def _is_called_won_or_lost(name: str) -> bool:
+    """Return whether a column is called after the one that won or lost, and so after neither side."""
+    return says_who_lost(name) or not OPPOSITES.keys().isdisjoint(name_parts(name))
 
 
 def split_both(cells: Sequence[str]) -> list[tuple[str, str]] | None:
@@ -251,12 +321,12 @@ def _may_hold_sides(rows: Rows, one: str, two: str) -> bool:
 
 
 def _are_ids(one: str, two: str) -> bool:
-    """Return whether two names without their words for sides are those of ids.
+    """Return whether two names without their words for sides, or for winner and loser, are those of ids.
 
     >>> _are_ids("Argument ID A", "Argument ID B"), _are_ids("n_a", "n_b")
     (True, False)
     """
-    return is_id(" ".join(word for word, other in zip(name_parts(one), name_parts(two), strict=True) if word == other))
+    return is_id(" ".join(word for word in name_parts(one) if word in name_parts(two)))
 
 
 def _voters(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> list[str]:
@@ -267,7 +337,7 @@ def _voters(names: Sequence[str], rows: Rows, compared: Sequence[str]) -> list[s
     ['ann1', 'ann2']
     """
     families: dict[str, list[str]] = {}
-    for name in (name for name in names if re.search(r"\d", name) or is_worker_name(name)):
+    for name in (name for name in names if name not in compared and (re.search(r"\d", name) or is_worker_name(name))):
         families.setdefault(re.sub(r"\d+|(?<=[\s_\-])[a-z]$", "*", name), []).append(name)
     for family in (own for own in families.values() if len(own) > 1 and len(rows) >= LEAST_CHOICES):
         words = {cell for name in family for cell in texts_of(rows, name) if _is_given(cell)}
@@ -289,7 +359,7 @@ def _may_say_who_won(names: Sequence[str], rows: Rows, compared: Sequence[str]) 
     for name in names:
         cells = set(filter(_is_given, texts_of(rows, name)))
         numbers = are_numbers(cells)
-        if not cells or not LOST_WORDS.isdisjoint(words_of(name)) or name in compared or (numbers and name in sides):
+        if not cells or says_who_lost(name) or name in compared or (numbers and name in sides):
             continue
         copied = any(all(row.get(name) == row.get(side) for row in rows) for side in compared)
         if (
@@ -302,11 +372,13 @@ def _may_say_who_won(names: Sequence[str], rows: Rows, compared: Sequence[str]) 
             continue
         plain = {plain_word(cell) for cell in cells}
         some = {LEFT, RIGHT} <= {SIDE_WORDS.get(word) for word in plain} and len(plain) <= MOST_CODES and "c" not in plain
-        if numbers:
+        if says_of_one(name, names, rows, compared):
+            words.append(name)
+        elif numbers:
             words += [name] if name in called and some and says_who_won(rows, name, compared) else []
             values = [number for cell in cells if (number := number_of(cell)) is not None]
             signed += [name] if min(values) < 0 < max(values) else []
-        elif some or says_who_won(rows, name, compared) or says_of_one(name, names, rows, compared):
+        elif some or says_who_won(rows, name, compared):
             words.append(name)
     found = words or signed
     return [*(name for name in found if name in called), *(name for name in found if name not in called)]

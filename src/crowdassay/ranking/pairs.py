@@ -23,10 +23,11 @@ from crowdassay.ranking.winners import (
     BELOW_IS_LEFT,
     BELOW_IS_RIGHT,
     NOBODY,
-    TRUE_OF_SIDE,
     TURNED,
+    YES_OF_SIDE,
     check_signs,
     numbers_said,
+    one_side_said,
     read_meanings,
     read_winners,
 )
@@ -36,6 +37,7 @@ from crowdassay.results.saved.study import check_codes, check_texts
 from crowdassay.statistics import connected_parts
 
 LARGER_WINS = f"The larger of the two numbers won; where the smaller one wins, say --winners '{BELOW_IS_LEFT}'."
+NOBODY_COMPARED = "Nobody was taken for who compared; if a column tells it, name it with --worker-column."
 MOST_TEXTS_COMPARED = 3  # with one another, as the answers to one question are
 
 
@@ -254,9 +256,9 @@ def _who_said(names: Mapping[str, str], voters: Sequence[str]) -> list[str]:
             f"Each of the columns {listed(voters)} holds the votes of one voter; where one gave all votes of a row, name the "
             "column that says who with --worker-column."
         ]
-    name = names.get("maybe worker")
-    said = f"Nobody was taken for who compared; if {shown(name)} is, say --worker-column {shown_file(name)}."
-    return [said] if name is not None else []
+    if (name := names.get("maybe worker")) is not None:
+        return [f"Nobody was taken for who compared; if {shown(name)} is, say --worker-column {shown_file(name)}."]
+    return [NOBODY_COMPARED] if "unnamed worker" in names else []
 
 
 def _kept(missing: dict[str, BoolArray], rows: IntArray, source: str, *, allow_drops: bool) -> tuple[BoolArray, dict[str, int]]:
@@ -282,9 +284,9 @@ def _read_votes(
             winners, said = BELOW_IS_RIGHT, [LARGER_WINS]
     tied = plain_word(columns.names["left"]) == ALPACA_EVALS_LEFT
     if "one side won" in table and winners == "auto":
-        side = won_by(columns.names["winner"], sides)
-        winners = TRUE_OF_SIDE[side or LEFT]
-    read = [read_winners(table[name], left, right, items, winners, columns.source, zero_ties=tied) for name in votes]
+        side = won_by(columns.names["winner"], sides) or LEFT
+        winners, said = YES_OF_SIDE[side], [one_side_said(table["winner"], columns.names["winner"], side, sides)]
+    read = [read_winners(table[name], left, right, items, winners, columns.source, sides, zero_ties=tied) for name in votes]
     outcome, share = np.concatenate([one for one, *_ in read]), np.concatenate([one for _, one, _ in read])
     said += numbers_said([number for *_, numbers in read for number in numbers], sides)
     turned = np.repeat([name == "winner turned round" for name in votes], n_rows)

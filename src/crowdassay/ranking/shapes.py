@@ -34,8 +34,9 @@ PAIR_ROLES = (
     # What `find_columns` notes besides: that the winner's column says true or false of one side, and who may have compared.
     Role("one side won", None, required=False),
     Role("maybe worker", None, required=False),
+    Role("unnamed worker", None, required=False),  # where no name tells that it may be anybody's
 )
-NOTED = tuple(role.name for role in PAIR_ROLES[-2:])
+NOTED = tuple(role.name for role in PAIR_ROLES[-3:])
 AFTER = (("_left", "_right"), ("_a", "_b"), (" left", " right"), ("_1", "_2"))
 BEFORE = (("left_", "right_"), ("a_", "b_"))
 BOTH_ORDERS = (Role("winner", None, ("g1winner",)), Role("winner turned round", None, ("g2winner",)))

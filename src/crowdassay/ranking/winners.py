@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crowdassay.arrays import FloatArray, IntArray
 from crowdassay.errors import DataError, ParameterError
@@ -33,8 +34,13 @@ MEANINGS = {**SIDE_WORDS, **TIE_WORDS, "none": NOBODY}
 TURNED = np.array([RIGHT, LEFT, TIED, BOTH_BAD, NOBODY, MISSING])  # outcomes of comparisons whose sides are exchanged
 WINNER_READINGS = ("auto", "side", "name")
 BELOW_IS_LEFT, BELOW_IS_RIGHT = "-=left,0=tie,+=right", "-=right,0=tie,+=left"  # what signs of numbers may mean
-TRUE_OF_SIDE = {  # what true and false mean in the winner's column that is called after a side
-    side: ",".join(f"{yes}={won},{no}={lost}" for yes, no in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")))
+YES_AND_NO = {  # as they may be written
+    written(yes): written(no)
+    for yes, no in (("1", "0"), ("true", "false"), ("yes", "no"), ("y", "n"))
+    for written in (str, str.title, str.upper)
+}
+YES_OF_SIDE = {  # what yes and no mean in the winner's column that is called after a side
+    side: ",".join(f"{yes}={won},{no}={lost}" for yes, no in YES_AND_NO.items())
     for side, won, lost in ((LEFT, "left", "right"), (RIGHT, "right", "left"))
 }
 
@@ -50,7 +56,15 @@ def _word_of(text: str) -> str:
 
 
 def read_winners(
-    column: ArrowColumn, left: IntArray, right: IntArray, names: pa.Array, reading: str, source: str, *, zero_ties: bool
+    column: ArrowColumn,
+    left: IntArray,
+    right: IntArray,
+    names: pa.Array,
+    reading: str,
+    source: str,
+    sides: Sequence[str],
+    *,
+    zero_ties: bool,
 ) -> tuple[IntArray, FloatArray, list[str]]:
     """Return the outcome of every comparison, shares of a win of the left one, both (n_rows,), and numbers taken for sides.
 
@@ -67,6 +81,8 @@ def read_winners(
     reading : {'auto', 'side', 'name'} or str
         Whether winners are sides or names, found out when every winner can be read in one way only; or what codes mean.
     source : str
+    sides : sequence of str
+        The columns of the left and the right one.
     zero_ties : bool
         Whether 0 is known to be a tie, and no code.
     """
@@ -122,11 +138,43 @@ def read_winners(
         more = f" ({len(bad):,} rows are wrong)" if len(bad) > 1 else ""
         raise DataError(
             f"The winner in data row {row + 1} of {shown(source)} is {shown(found[codes[row]])}, which is neither of the two "
-            f"compared ({pair}) nor left, right, tie or both bad{more}; correct it"
+            f"compared ({pair}) nor left, right, tie or both bad{more}{_which_is_left(sides)}; correct it"
             f"{_what_signs_mean(found) or _what_codes_mean(strange)}."
         )
     taken = [text for text, number in zip(found, bare, strict=True) if number and unsaid and reading == "side"]
     return np.where(given, winners, np.where(nobody, NOBODY, MISSING)), np.full(len(winners), np.nan), in_natural_order(taken)
+
+
+def _which_is_left(sides: Sequence[str]) -> str:
+    """Return which column is the left one, after a semicolon; nothing where they are called left and right.
+
+    >>> _which_is_left(["model_b", "model_a"]), _which_is_left(["both", "both"]), _which_is_left(["Left", "Right"])
+    ("; left is the column 'model_b', right 'model_a'", "; left is the first of the two in 'both', right the second", '')
+    """
+    if [plain_word(side) for side in sides] == ["left", "right"]:
+        return ""
+    left, right = map(shown, sides)
+    if left == right:
+        return f"; left is the first of the two in {left}, right the second"
+    return f"; left is the column {left}, right {right}"
+
+
+def one_side_said(column: ArrowColumn, name: str, side: int, sides: Sequence[str]) -> str:
+    """Return the sentence that a column was taken to say whether one side won, and the options of what else it may say.
+
+    >>> one_side_said(pa.array([0, 1]), "is_A_better", LEFT, ["model_A", "model_B"])[:70]
+    "'is_A_better' was taken to say whether the left one ('model_A') won; i"
+    >>> one_side_said(pa.array([True]), "is_B_better", RIGHT, ["model_A", "model_B"])[-21:]
+    "-winners 'true=left'."
+    """
+    meanings = read_meanings(YES_OF_SIDE[side])
+    found = in_natural_order([text for text in as_text(pc.unique(column)).to_pylist() if text is not None])
+    known = {text: meanings[key] for text in found if (key := number_key(text) or text) in meanings}
+    turned = ",".join(f"{text}={'right' if word == 'left' else 'left'}" for text, word in known.items())
+    return (
+        f"{shown(name)} was taken to say whether the {('left', 'right')[side]} one ({shown(sides[side])}) won; if it says "
+        f"something else, say what, such as --winners '{turned}'."
+    )
 
 
 def _is_nobody(word: str | None) -> bool:
