@@ -53,7 +53,7 @@ SCORE_WORDS = frozenset(
 WORDS_OF_A_TEXT = 6  # from which on what was compared is a text, and no name
 BETWEEN_NAMES = (",", ";", "|", " vs. ", " vs ", "_vs_", " / ", "_")  # what stands between two names in one cell
 LEAST_CHOICES = 10  # rows from which on a column that always names one of two others says who won
-MOST_BY_CHANCE = 1e-3  # chance at most that among all columns tried one always names one of two others
+MOST_LIKELY_BY_CHANCE = 1e-3  # chance at most that among all columns tried one always names one of two others
 MOST_OTHERS = 3  # other columns that a proposal names
 
 Cells: TypeAlias = Sequence[str | None]
@@ -185,7 +185,7 @@ def _always_names_one(one: Cells, two: Cells, picked: Cells, n_tried: int) -> bo
         return False
     held = Counter(w for *_, w in given)
     chances = (min((held[a] + held[b]) / len(given), 1.0) for a, b, _ in given)
-    return math.log(n_tried) + sum(map(math.log, chances)) < math.log(MOST_BY_CHANCE)
+    return math.log(n_tried) + sum(map(math.log, chances)) < math.log(MOST_LIKELY_BY_CHANCE)
 
 
 def _are_numbered_alike(names: Sequence[str], one: str, two: str, winner: str) -> bool:
