@@ -180,8 +180,13 @@ def test_refusals():
         Rasch().fit(data)
     with pytest.raises(DataError, match="whole numbers from 0"):
         RatingScale().fit((data[0], data[1], data[2] - 1))
-    for score in ("inf", "1e400", "1000000", "nan"):
-        with pytest.raises(DataError, match="at most 1000"):
+    for score, why in (
+        ("inf", "at most 1000"),
+        ("1e400", "at most 1000"),
+        ("1000000", "at most 1000"),
+        ("nan", "'nan', by which"),
+    ):
+        with pytest.raises(DataError, match=why):
             PartialCredit().fit((["a", "a", "b", "b"], ["u", "v", "u", "v"], ["0", score, "1", "0"]))
     with pytest.raises(ParameterError, match="not a int"):
         Rasch.from_fit(5)
