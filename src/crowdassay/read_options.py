@@ -69,7 +69,7 @@ class ReadOptions:
         without=EXPORTS,
     )  # fmt: skip
     item_column: str | None = _option(None, "Column that names the item; several, separated by commas, name it together.")
-    worker_column: str | None = _option(None, "Column that names the worker.")
+    worker_column: str | None = _option(None, "Column that names the worker; several, separated by commas, name it together.")
     label_column: str | None = _option(None, "Column that holds the label.")
     worker_columns: tuple[str, ...] = _option(
         (), "Every worker has a column: their names or patterns such as 'rater*', separated by commas.", commas=True,
@@ -176,6 +176,7 @@ class ReadOptions:
 
 
 READING_OPTIONS = {option.name: option for option in fields(ReadOptions)}
+SEVERAL_COLUMNS = ("item_column", "worker_column")  # which several columns may make together
 COLUMN_ROLES = tuple(name.removesuffix("_column") for name in READING_OPTIONS if name.endswith("_column"))
 READING_LISTS = tuple(name for name, one in READING_OPTIONS.items() if {"several", "commas"} & one.metadata.keys())
 READING_FLAGS = tuple(name for name, option in READING_OPTIONS.items() if isinstance(option.default, bool))
@@ -214,7 +215,7 @@ def documentation() -> str:
     lines = []
     for name, option in READING_OPTIONS.items():
         kind = "bool" if name in READING_FLAGS else "list of str" if name in READING_LISTS else "str"
-        kind = "str or list of str" if name == "item_column" else kind
+        kind = "str or list of str" if name in SEVERAL_COLUMNS else kind
         lines += [f"    {name} : {kind}, optional", f"        {option.metadata['help']}"]
     return "\n".join(lines) + "\n"
 
@@ -245,7 +246,7 @@ def split_commas(text: str) -> list[str]:
 def _plain(name: str, value: Any) -> Any:
     if name.endswith("_column") and isinstance(value, int):
         value = str(value)
-    if name == "item_column" and value is not None and not isinstance(value, str):
+    if name in SEVERAL_COLUMNS and value is not None and not isinstance(value, str):
         return join_names(map(str, value))
     if name not in READING_LISTS:
         return value

@@ -175,6 +175,11 @@ def test_several_columns_make_the_item_as_in_memory(sessions):
             held = encode_frame(there, columns=named, gold=known)
             assert (held.n_items, held.n_gold) == (12, 2)
             held.close()
+        both = {**named, "worker": "judge,turn"}
+        told = as_labels(frame, item_column=["question_id", "turn"], worker_column=["judge", "turn"])
+        found, names = plain_columns(there, both)
+        assert sorted(found.toArrow()["worker"].to_pylist()) == sorted(told.workers.take(pa.array(told.worker)).to_pylist())
+        assert names["worker"] == "judge,turn"
         with pytest.raises(ColumnError, match=r"\(24 of 36\) .* `item_column` 'question_id,turn'"):
             encode_frame(there)
         with pytest.raises(DataError, match="label column holds an infinite number"):

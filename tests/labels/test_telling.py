@@ -80,6 +80,23 @@ def test_several_columns_of_a_frame_make_the_item_and_the_truth_is_told_by_the_s
     assert spool.n_gold == 2
 
 
+def test_several_columns_make_the_worker_who_is_numbered_anew_in_each_session(tmp_path):
+    """Votes: people are numbered from one in every talk, so that a number alone joined different people."""
+    talks = [
+        {"talk_id": t, "said_id": s, "pid": p, "vote": (t + s * p) % 2} for t in range(3) for s in range(4) for p in range(5)
+    ]
+    path = write(talks, tmp_path / "votes.csv")
+    with pytest.raises(ColumnError, match=r"\(or `worker_column` 'talk_id,pid' if 'pid' is numbered anew in each 'talk_id'\)"):
+        read_labels(path)
+    options = {"item_column": "talk_id,said_id", "worker_column": "talk_id,pid", "label_column": "vote"}
+    labels = read_labels(path, **options)
+    assert (labels.n_items, labels.n_workers, labels.report.columns["worker"]) == (12, 15, "talk_id,pid")
+    assert [(i, w, str(x)) for i, w, x in rows_of(as_labels(pd.DataFrame(talks), **options))] == rows_of(labels)
+    assert sorted(rows_of(spooled(path, tmp_path, **options)[0])) == sorted(rows_of(labels))
+    with pytest.raises(ColumnError, match="cannot be both the item and the worker"):
+        read_labels(path, item_column="said_id", worker_column="said_id,pid", label_column="vote")
+
+
 def test_the_same_text_parted_differently_is_not_the_same_item():
     frame = pa.table({"a": ["x | y", "x"], "b": ["z", "y | z"], "worker": ["u", "v"], "label": [0, 1]})
     assert as_labels(frame, item_column="a,b").n_items == 2

@@ -55,7 +55,7 @@ from crowdassay.labels.values import listed, shown
 from crowdassay.read_options import join_names
 
 ONE_EACH = (*ITEM_WORKER_LABEL, "left", "right", "winner")  # roles that share no column
-MADE_OF_SEVERAL = ("item", "left", "right")  # roles that several columns may play together
+MADE_OF_SEVERAL = ("item", "worker", "left", "right")  # roles that several columns may play together
 FURTHER_PART = "{} {}"  # stands for the role of the second, third ... of the columns that make one together, as in "item 2"
 
 
@@ -209,7 +209,8 @@ def _choose_by_name(names: Sequence[str], wanted: Sequence[Role], given: Mapping
             rivals = [whole.get(other, other) for other, taken in chosen.items() if taken == name]
             if rivals and rivals[0] == role.name:
                 raise ColumnError(f"The column {shown(name)} is named twice for the {role.name}; name it once.")
-            beside = role.name not in ONE_EACH or (role.name == "right" and len(parts) > 1)  # both sides may hold the topic
+            # Both sides may hold the topic, and a session may tell items and workers apart.
+            beside = role.name not in ONE_EACH or (role.name in {"right", "worker"} and len(parts) > 1)
             if rivals and not (rivals[0] in several and beside):
                 raise ColumnError(
                     f"The column {shown(name)} cannot be both the {rivals[0]} and the {role.name}; name another for one."

@@ -36,7 +36,9 @@ from crowdassay.labels.telling import (
     AGAIN_WORDS,
     MOST_JOINED_FOR_NOTE,
     OF_ROWS,
+    codes_of,
     item_ways,
+    n_pairs,
     names_items,
     telling_columns,
 )
@@ -117,12 +119,35 @@ def proposed_columns(table: pa.Table, missing: Sequence[str], given: Mapping[str
     ways = [way.replace("if ", f"if {shown(worker)} is who labelled and ", 1) for way in item_ways(table, sets, options)]
     if len(labels) > 1:
         ways = [f"{way}, and choose one of {listed(labels)} with --label-column" for way in ways]
+    if (scope := _numbered_anew(table, items, worker)) is not None:
+        whole = _option("worker", join_names([scope, worker]))
+        ways[0] += f" (or {whole} if {shown(worker)} is numbered anew in each {shown(scope)})"
     rounds = [name for name in items if not AGAIN_WORDS.isdisjoint(words_of(name))]
     if rounds and (rest := [name for name in items if name not in rounds]):
         ways[0] += (
             f" ({_option('item', join_names(rest))} if {joined(list(map(shown, rounds)))} counts rounds of labelling the same)"
         )
     return ways
+
+
+def _numbered_anew(table: pa.Table, items: Sequence[str], worker: str) -> str | None:
+    """Return the column, of several that tell items, in which workers may be numbered from one again; None if there is none.
+
+    >>> rows = [{"talk": t, "said": s, "pid": p, "vote": 1} for t in "xy" for s in range(3) for p in range(4)]
+    >>> _numbered_anew(pa.Table.from_pylist(rows), ["talk", "said"], "pid")
+    'talk'
+    """
+    who = codes_of(table[worker])
+    if who is None or len(items) < 2 or not are_numbers(map(str, table[worker].slice(0, FIRST_ROWS).to_pylist())):
+        return None
+    for name in items:
+        part, rest = codes_of(table[name]), [codes_of(table[other]) for other in items if other != name]
+        again = part is not None and n_pairs(who, part) > int(who.max()) + 1
+        anew = any(part is not None and other is not None and n_pairs(other, part) > int(other.max()) + 1 for other in rest)
+        fewer = part is not None and all(other is None or part.max() <= other.max() for other in rest)
+        if again and anew and fewer:
+            return name
+    return None
 
 
 def proposed_worker(table: pa.Table) -> str | None:

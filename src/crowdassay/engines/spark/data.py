@@ -39,7 +39,7 @@ from crowdassay.labels.cells import (
     not_one_value,
 )
 from crowdassay.labels.classes import arrange_classes, class_order, many_classes
-from crowdassay.labels.columns import find_columns, item_parts, join_parts
+from crowdassay.labels.columns import find_columns, item_parts, join_parts, several_parts
 from crowdassay.labels.expert_sheet import ExpertSheet, sheet_notes
 from crowdassay.labels.labels import Vocabularies
 from crowdassay.labels.report import MAX_CLASSES, ImportReport, check_dropped, gold_notes, similar_names, too_many_classes
@@ -253,9 +253,9 @@ def plain_columns(frame: DataFrame, given: Mapping[str, str | None]) -> tuple[Da
     """Select item, worker and label, blank texts as null and floating-point numbers as `code_column` has them."""
     schema = run(lambda: frame.schema)
     names = find_columns([field.name for field in schema.fields], ITEM_WORKER_LABEL, given)
-    parts = [_part(names[part], schema) for part in item_parts(names)]
+    parts = {role: [_part(names[part], schema) for part in own] for role, own in several_parts(names).items()}
     names = join_parts(names)
-    kinds = {role: "joined" if role == "item" and len(parts) > 1 else _kind(name, schema) for role, name in names.items()}
+    kinds = {role: "joined" if role in parts else _kind(name, schema) for role, name in names.items()}
     for role, kind in kinds.items():
         if kind.startswith(NESTED):
             raise not_one_value(role, kind)
@@ -273,7 +273,7 @@ def plain_columns(frame: DataFrame, given: Mapping[str, str | None]) -> tuple[Da
     def column(role: str) -> str:
         name, kind = column_of[role], kinds[role]
         if kind == "joined":
-            return f"{join_sql(parts)} as {role}"
+            return f"{join_sql(parts[role])} as {role}"
         if role in floats:
             written = SPARK_FROM_WHOLE if whole[role] in {True, None} else SPARK_FLOAT_TEXT
             return f"{written.format(name)} as {role}"
