@@ -11,6 +11,7 @@ from typing import Any
 
 from crowdassay.errors import ColumnError
 from crowdassay.labels.contents import (
+    cell_text,
     could_be_items,
     could_be_labels,
     could_be_numbers,
@@ -93,6 +94,8 @@ def find_columns(
     needed = {role.name for role in wanted if role.required}
     if sample is not None and "worker" in needed and "worker" not in chosen:
         _choose_workers(names, chosen, sample)
+    if sample is not None and "worker" in chosen and not given.get("worker"):
+        chosen["worker"] = _fuller_worker(chosen["worker"], free_of(names, chosen), sample)
     if sample is not None and {"left", "right"} <= needed:
         _choose_compared(names, chosen, given, sample)
     missing = [role for role in wanted if role.required and role.name not in chosen]
@@ -245,6 +248,27 @@ def _choose_workers(names: Sequence[str], chosen: dict[str, str], sample: Sample
     several = [2 * len({pair[at] for pair in pairs}) <= len(rows) for at in (0, 1)]
     if rows and len(pairs) == len(rows) and all(several):
         chosen["worker"] = possible[0]
+
+
+def _fuller_worker(worker: str, names: Sequence[str], sample: Sample) -> str:
+    """Return the column of workers: another that is called so and names the same people, where the first is empty in some rows.
+
+    >>> rows = [{"user_id": "7", "user_name": "ann"}, {"user_id": "", "user_name": "not-logged-in-1"}]
+    >>> _fuller_worker("user_id", ["user_name"], lambda: rows)
+    'user_name'
+    """
+    role = role_of("worker")
+    others = [name for name in names if plain_name(name) in role.spellings and plain_name(name) not in role.late_words]
+    rows = sample() if others else []
+    if not any(cell_text(row.get(worker)) is None for row in rows):
+        return worker
+    for name in others:
+        both = {(cell_text(row.get(worker)), cell_text(row.get(name))) for row in rows}
+        named = [pair for pair in both if pair[0] is not None]
+        full = all(pair[1] is not None for pair in both)
+        if full and named and len({one for one, _ in named}) == len(named) == len({other for _, other in named}):
+            return name
+    return worker
 
 
 def maybe_workers(names: Sequence[str]) -> list[str]:
