@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdassay.errors import ColumnError, CrowdassayError, DataError
+from crowdassay.errors import ColumnError, CrowdassayError, DataError, FileError
 from crowdassay.labels.files import read_files, read_labels
 from crowdassay.labels.frames import as_labels
 from crowdassay.labels.ingest import spool_files
@@ -929,3 +929,20 @@ def test_columns_of_workers_are_proposed_beside_a_column_called_like_a_label(tmp
     papers |= {f"{who}_full_response": ["in" if n % 2 or n == k else "out" for n in N] for k, who in enumerate(("lb", "ld"))}
     papers |= {f"{who}_comments": [f"{who} says {n}" for n in N] for who in ("lb", "ld")}
     assert "say `worker_columns` '*_response'" in told(tmp_path, papers)
+
+
+def test_workers_are_called_after_folders_where_all_files_are_called_alike(tmp_path):
+    paths = [tmp_path / "inside" / who / "tags.csv" for who in ("emma", "joy", "kay")]
+    for k, path in enumerate(paths):
+        path.parent.mkdir(parents=True)
+        path.write_text("item,label\n" + "".join(f"{n},{'xy'[(n + k) % 5 % 2]}\n" for n in N))
+    with pytest.raises(FileError, match=r"give the files inside it: 'inside/\*/tags.csv'"):
+        read_labels(tmp_path / "inside")
+    labels = read_labels(tmp_path / "inside" / "*" / "tags.csv", worker_from_filename=True)
+    assert (labels.workers.to_pylist(), labels.n_items) == (["emma", "joy", "kay"], 12)
+    assert "All files are called 'tags', so that workers are called after their folders." in labels.report.notes
+    (tmp_path / "inside" / "more" / "joy").mkdir(parents=True)
+    more = tmp_path / "inside" / "more" / "joy" / "tags.csv"
+    more.write_text(paths[1].read_text())
+    with pytest.raises(DataError, match="All files are called 'tags', so that no name tells a worker"):
+        read_labels([paths[1], more], worker_from_filename=True)

@@ -105,7 +105,7 @@ def _labels_said(names: Sequence[str], chosen: Mapping[str, str], rows: Sequence
     held = [name for name in free if name not in called and not results and could_hold("label", rows, name, chosen)]
     held = held if alone or len(held) == 1 else []
     items = [chosen[part] for part in item_parts(chosen)]
-    facts = [name for name in held if items and is_of_items(rows, items, name)]
+    facts = [name for name in held if items and "worker" in chosen and is_of_items(rows, items, name)]
     if facts and facts == held and not called:
         return f"; {listed(facts)} {'is' if len(facts) == 1 else 'are'} the same in all rows of an item, as what is known of it"
     held = [name for name in held if name not in facts]

@@ -87,6 +87,8 @@ class Probe:
         By which a file that was replaced meanwhile is noticed.
     alone : bool
         Whether it is the only file of the export.
+    worker : str, optional
+        Whose labels it holds, where every worker has a file.
     """
 
     path: Path
@@ -100,6 +102,7 @@ class Probe:
     data: bytes | None = field(default=None, repr=False)
     stamp: tuple[int, ...] | None = None
     alone: bool = True
+    worker: str | None = None
 
     @property
     def shown(self) -> str:

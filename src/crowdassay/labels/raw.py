@@ -81,7 +81,7 @@ def check_file(path: str | Path) -> tuple[Path, str]:
     refuse_odd_path(path)
     path = Path(path)
     if path.is_dir():
-        raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.")
+        raise FileError(no_export(path))
     if not path.exists():
         raise FileError(f"There is no file {shown_file(path)}.")
     kind = kind_of(path)
@@ -93,6 +93,16 @@ def check_file(path: str | Path) -> tuple[Path, str]:
             f"and .gz after any text format; annotation tools' exports may also end in {', '.join(EXPORT_SUFFIXES)}."
         )
     return path, kind
+
+
+def no_export(path: Path) -> str:
+    """Return what to say of a folder that is no export: which files inside it to give."""
+    files = sorted(file for file in path.glob("*/*") if file.is_file() and kind_of(file) in (*SUPPORTED, *EXPORT_SUFFIXES))
+    inside = "a file inside it"
+    if files:
+        name = files[0].name if len({file.name for file in files}) == 1 else f"*{files[0].suffix}"
+        inside = f"the files inside it: {shown_file(f'{path.name}/*/{name}')}"
+    return f"{shown_file(path)} is a folder that no known tool writes; give {inside}."
 
 
 def find_inputs(given: Sequence[str | Path]) -> list[Path]:

@@ -24,7 +24,7 @@ from crowdassay.labels.headless import numbered
 from crowdassay.labels.jsontext import flat, good_lines
 from crowdassay.labels.merged import parts_note, refuse_merged, refuse_own_numbers
 from crowdassay.labels.probe import Probe, members, probe, probe_members
-from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, refuse_odd_path
+from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, no_export, refuse_odd_path
 from crowdassay.labels.roles import BESIDE, ITEM_WORKER_LABEL, Role
 from crowdassay.labels.source import open_columns, open_source
 from crowdassay.labels.sources import local_sources
@@ -180,7 +180,7 @@ def _probes(
             files = find_inputs([path])
         except FileError:
             if path.is_dir() and len(given) == 1:
-                raise FileError(f"{shown_file(path)} is a folder that no known tool writes; give a file inside it.") from None
+                raise FileError(no_export(path)) from None
             raise
         for file in files:
             if any(file == other for other in paths):
@@ -195,9 +195,25 @@ def _probes(
                     text, lines = stack.enter_context(good_lines(text))
                     bad += lines
             probes += _probe_file(text, name)
+    if options.worker_from_filename:
+        probes, said = _with_workers(probes, paths)
+        notes += said
     if options.no_header and name == PLAIN_FORMAT:
         probes = list(map(numbered, probes))
     return probes, notes, paths, bad
+
+
+def _with_workers(probes: Sequence[Probe], paths: Sequence[Path]) -> tuple[list[Probe], list[str]]:
+    """Return files with the workers after whom they, or their folders if all are called the same, are named; and notes."""
+    said: list[str] = []
+    names = [file_stem(file.path.name) for file in probes]
+    if len(names) > 1 and len(set(names)) == 1:
+        folders = [path.absolute().parent.name for path in paths]
+        if len(folders) != len(probes) or len(set(folders)) < len(folders):
+            raise DataError(f"All files are called {shown_file(names[0])}, so that no name tells a worker; rename them.")
+        said = [f"All files are called {shown_file(names[0])}, so that workers are called after their folders."]
+        names = folders
+    return [replace(file, worker=name) for file, name in zip(probes, names, strict=True)], said
 
 
 def _folder(path: Path, name: str | None) -> Probe | None:
@@ -334,7 +350,7 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     if by_row:
         table, columns = table.append_column("item", _numbers_of_rows(table)), {"item": ITEM_BY_ROW, **columns}
     if options.worker_from_filename:
-        table = table.append_column("worker", pa.repeat(pa.scalar(file_stem(file.path.name), pa.string()), table.num_rows))
+        table = table.append_column("worker", pa.repeat(pa.scalar(file.worker, pa.string()), table.num_rows))
         columns = {**columns, "worker": WORKER_BY_FILE}
     notes = source.notes
     return table, columns, [*notes, *beside]

@@ -349,7 +349,10 @@ def whole_table(probes: Sequence[Probe], worker: str | None = None, question: st
     if asked:
         tables = [table.filter(holds(table[column], value)) for table, (column, value) in zip(tables, asked, strict=True)]
     if worker is not None:
-        names = [pa.repeat(pa.scalar(file.path.name), table.num_rows) for file, table in zip(probes, tables, strict=True)]
+        names = [
+            pa.repeat(pa.scalar(file.worker or file.path.name), table.num_rows)
+            for file, table in zip(probes, tables, strict=True)
+        ]
         tables = [table.append_column(worker, name) for name, table in zip(names, tables, strict=True)]
     shared = [name for name in tables[0].column_names if all(name in table.column_names for table in tables)]
     return pa.concat_tables([table.select(shared) for table in tables], promote_options="permissive")
