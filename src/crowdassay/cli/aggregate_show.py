@@ -74,6 +74,8 @@ def print_report(labels: Labels | Facts, *, notes: bool = True) -> None:
         console.print(f"The export itself knows the class of {counted(report.gold, 'item')}.")
     for note in report.notes if notes else ():
         console.print(f"Note: {note}")
+    if notes and labels.n_labels == labels.n_items > 1:
+        console.print("Note: No item has a second label; if rows share what was labelled, name it with --item-column.")
 
 
 def print_summary(result: Result, summary: dict[str, Any], money: Money, options: dict[str, Any]) -> None:

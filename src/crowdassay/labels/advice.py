@@ -28,6 +28,7 @@ from crowdassay.labels.values import as_text, listed, mapping
 from crowdassay.read_options import ReadOptions
 
 MOST_TRIED_BYTES = 1 << 26  # of a file that is read in other ways, to know which to propose
+EVERY_FILE = "if every worker has a file named after them, say --worker-from-filename"
 SAME_ROWS = "if every worker's file lists the same items in the same order, say --item-column row"
 EMPTY_LISTED = 5  # columns without any value
 NO_WORKER_ID = "It looks like results of Mechanical Turk without WorkerId, which tells who answered; download them with it."
@@ -47,6 +48,8 @@ def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnErro
     table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
     if named:
         proposed = proposed_columns(table, error.missing, named)
+        if not proposed and "worker" in error.missing and not file.alone:
+            proposed = [EVERY_FILE]
         return ColumnError(error.message.replace(error.hint, "", 1), ways=proposed) if proposed else error
     if table.column_names and not table.num_rows:
         return ColumnError(error.message, f"{file.shown} holds a header only.")
@@ -77,10 +80,13 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
     told = "from-filename" in str(error.args)
     if asked and not told and _named_after_worker(file, labelled="label" in found):
         more = "" if error.missing == ("worker",) else " and name the other columns"
-        ways.append(f"if every worker has a file named after them, say --worker-from-filename{more}")
+        ways.append(f"{EVERY_FILE}{more}")
     if "item" not in found and not file.alone and (options.worker_from_filename or "from-filename" in "".join(ways)):
         ways.append(SAME_ROWS)
     general = [] if ways else ["if an annotation tool wrote it, name the tool with --from"]
+    if error.found_nothing and file.kind == "delimited" and not (headless or any("--from forms" in way for way in ways)):
+        rows = "if every row is a person, and some columns stand for what was labelled"
+        general.insert(0, f"{rows}, say --from forms and name these: --item-column 'Q*'")
     if error.found_nothing and file.dialect is not None and not headless:
         general.insert(0, "if the first row holds labels, not names, say --no-header")
     if asked and not (reasons or headless or any("--worker-columns" in way for way in ways)):

@@ -281,6 +281,8 @@ def bin_limits(numbers: FloatArray, bins: Sequence[str]) -> FloatArray:
 
     >>> bin_limits(np.array([0.0, 100.0]), ["4"]).tolist()
     [0.0, 25.0, 50.0, 75.0, 100.0]
+    >>> bin_limits(np.array([1.23456789, 7.12345649]), ["2"]).tolist()
+    [1.234567, 4.179012, 7.123457]
     """
     edges = [number_of(text) for text in bins]
     if any(edge is None for edge in edges) or (len(edges) > 1 and sorted(set(edges)) != edges):  # type: ignore[type-var]
@@ -292,6 +294,11 @@ def bin_limits(numbers: FloatArray, bins: Sequence[str]) -> FloatArray:
         if least >= most:
             raise DataError("--bins has nothing to divide: there are no two different numbers among the labels.")
         edges = [float(np.format_float_positional(edge, 6)) for edge in np.linspace(least, most, int(count) + 1)]
+        ends = (
+            np.floor(least * 1e6) / 1e6,
+            np.ceil(most * 1e6) / 1e6,
+        )  # rounded away from the labels, none of which is left out
+        edges = [min(edges[0], float(ends[0])), *edges[1:-1], max(edges[-1], float(ends[1]))]
     limits = np.array(edges, dtype=float)
     if len(numbers) and (numbers.min() < limits[0] or numbers.max() > limits[-1]):
         odd = numbers.min() if numbers.min() < limits[0] else numbers.max()

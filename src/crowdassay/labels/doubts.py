@@ -31,6 +31,7 @@ from crowdassay.labels.values import counted, listed, mapping, number_of, shown,
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
 ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
 LEAST_ALIKE = 2  # columns answered in the label's classes from which on each may be the label
+LEAST_REMARKS = 12  # different sentences, however often some of them come again, that are no classes
 WORDS_OF_TEXTS = 4  # that a text has on average at least, so that few of them are enough to be no labels
 HIGHEST_RATING = 10
 PREDICTED = frozenset({"prediction", "predictions", "predicted", "pred", "guess", "guessed"})
@@ -70,7 +71,7 @@ def doubt_label(chosen: dict[str, str], items: Sequence[str], free: Sequence[str
 
 
 def _are_texts(values: Collection[str], n_cells: int) -> bool:
-    """Return whether so many cells hold texts of their own: nearly each another one, and many of them, or sentences.
+    """Return whether so many cells hold texts of their own: nearly each another one, and many of them, or many sentences.
 
     >>> _are_texts(["It is so.", "They say that it is not."], 3), _are_texts(["yes", "no"], 3)
     (True, False)
@@ -78,7 +79,7 @@ def _are_texts(values: Collection[str], n_cells: int) -> bool:
     many = len(values) > MOST_GUESSED_CLASSES
     sentences = n_cells > 1 and sum(len(value.split()) for value in values) >= WORDS_OF_TEXTS * len(values)
     different = 2 * len(values) > n_cells and (many or sentences)
-    return different and any(number_of(value) is None for value in values)
+    return (different or (sentences and len(values) >= LEAST_REMARKS)) and any(number_of(value) is None for value in values)
 
 
 def _refuse_texts(label: str, others: Sequence[str]) -> None:

@@ -293,7 +293,9 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
     tables: list[pa.Table] = []
     columns: dict[str, str] = {}
     notes: list[str] = []
-    alone = len(probes) == 1 or len({frozenset(file.keys) for file in probes}) > 1
+    keys = [set(file.keys) for file in probes]
+    shared, every = set.intersection(*keys), set.union(*keys)
+    alone = len(probes) == 1 or 2 * len(shared) <= len(every)  # as files of several workers have the same columns, or nearly
     for file in probes:
         table, columns, said = _plain_table(replace(file, alone=alone), options)
         tables.append(table)
@@ -307,9 +309,9 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
             f"--item-column row takes it that every file lists the same items in the same order, and these have {counts} "
             f"{'rows' if len(rows) <= ROWS_LISTED else 'rows and so on'}; name the column that tells items apart, or add one."
         )
-    shared = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
-    shared_columns = {role: joined([table[role] for table in tables]) for role in shared}
-    some = {role for table in tables for role in table.column_names} - set(shared)
+    common = [role for role in tables[0].column_names if all(role in table.column_names for table in tables)]
+    common_columns = {role: joined([table[role] for table in tables]) for role in common}
+    some = {role for table in tables for role in table.column_names} - set(common)
     if "time" in some and options.repeats in TIMED:
         raise ColumnError(f"Only some of {source} have a time column, so that --repeats {options.repeats} cannot go by it.")
     if options.item_column is None:
@@ -317,7 +319,7 @@ def _read_plain(probes: Sequence[Probe], options: ReadOptions, source: str) -> I
         refuse_own_numbers(probes, columns, WORKER_BY_FILE if options.worker_from_filename else None)
     notes += parts_note(probes, columns)
     once = tuple(dict.fromkeys(notes))  # what several files share
-    return Import(columns={role: columns[role] for role in columns if role in shared}, notes=once, **shared_columns)
+    return Import(columns={role: columns[role] for role in columns if role in common}, notes=once, **common_columns)
 
 
 def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str, str], list[str]]:
