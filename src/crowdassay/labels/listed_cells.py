@@ -73,6 +73,8 @@ def _is_value(bare: str) -> bool:
 
 def _value(token: re.Match[str]) -> str | None:
     """Return a value in a list as text; None for what is missing."""
+    if token["quoted"] is not None and "\\" not in token["quoted"]:
+        return token["quoted"][1:-1]
     if token["quoted"] is not None:
         try:
             return str(json.loads(token["quoted"]))
@@ -263,7 +265,7 @@ def proposed_lists(table: pa.Table, missing: Sequence[str], given: Mapping[str, 
         if several > 1 and all(map(_is_blank, (cell for cell, one in zip(cells, read, strict=True) if one is None))):
             lists[name] = read
     sizes = {name: [len(one or ()) for one in read] for name, read in lists.items()}
-    alike = [pair for pair in combinations(lists, 2) if sizes[pair[0]] == sizes[pair[1]]]
+    alike = [pair for pair in combinations(lists, 2) if sizes[pair[0]] == sizes[pair[1]] and {*known.values()} <= {*pair}]
     if len(alike) != 1:
         return None
     one, other = alike[0]
