@@ -17,6 +17,7 @@ from crowdassay.labels.formats.parse import file_stem
 from crowdassay.labels.formats.registry import EXPORT_FORMATS
 from crowdassay.labels.formats.unnamed import lists_by_class, said_of_lists
 from crowdassay.labels.headless import cells_again
+from crowdassay.labels.listed_cells import proposed_lists
 from crowdassay.labels.merged import merging_part
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.proposals import proposed_columns, proposed_worker
@@ -43,9 +44,14 @@ def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnErro
         alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."
         return ColumnError(alone if unlabelled else error.message, ways=ways)
     by_row = [SAME_ROWS] if "item" in error.missing and options.worker_from_filename and not file.alone else []
+    unnamed = error.missing or tuple({"worker", "label"} - named.keys()) if named else error.missing
+    lists = None if options.worker_from_filename or not unnamed else proposed_lists(_first_table(file, options), unnamed, named)
+    if lists is not None:
+        said = error.message.replace(error.hint, "", 1) if error.missing else f"{file.shown} holds lists in two columns."
+        return ColumnError(said, ways=[lists])
     if not error.missing or (named and options.worker_from_filename):
         return ColumnError(error.message, ways=by_row) if by_row else error
-    table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
+    table = _first_table(file, options)
     if named:
         proposed = proposed_columns(table, error.missing, named)
         if not proposed and "worker" in error.missing and not file.alone:
@@ -54,6 +60,10 @@ def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnErro
     if table.column_names and not table.num_rows:
         return ColumnError(error.message, f"{file.shown} holds a header only.")
     return _with_ways(error, file, table, options)
+
+
+def _first_table(file: Probe, options: ReadOptions) -> pa.Table:
+    return whole_table([file], question=options.question).slice(0, FIRST_ROWS)
 
 
 def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> ColumnError:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 
 from crowdassay.errors import DataError
+from crowdassay.labels.listed_cells import cell_list
 from crowdassay.labels.values import are_numbers, shown
 
 JOINED = "|"  # between the choices of a set that is one class, in the order of the alphabet
@@ -54,14 +55,19 @@ def refuse_answers_of_several(texts: Collection[str]) -> None:
         )
 
 
-def refuse_sets(texts: Collection[str]) -> None:
-    """Refuse labels that certainly name several choices: the same ones in another order would be a class of its own."""
-    marked = [text for text in texts if any(mark in text for mark in ("[", *SEPARATORS_OF_CHOICES))]
-    if (spans := next(filter(_holds_parts, marked), None)) is not None:
+def refuse_spans(texts: Collection[str]) -> None:
+    """Refuse lists of objects or lists, whatever is to be made of several choices."""
+    if (spans := next(filter(_holds_parts, texts), None)) is not None:
         raise DataError(
             f"Some labels are lists of spans or other objects, such as {shown(spans)}, not classes; choose another column, or "
             "give a table with one class per judgement: item, worker, label."
         )
+
+
+def refuse_sets(texts: Collection[str]) -> None:
+    """Refuse labels that certainly name several choices: the same ones in another order would be a class of its own."""
+    marked = [text for text in texts if any(mark in text for mark in ("[", *SEPARATORS_OF_CHOICES))]
+    refuse_spans(marked)
     refuse_answers_of_several(marked)
     example = _certain_set(marked, {text.strip() for text in texts}) if marked else None
     if example is not None:
@@ -112,15 +118,23 @@ def listed_choices(text: str) -> list[str] | None:
 
     >>> listed_choices("['a', 'b']"), listed_choices("[A] [B]"), listed_choices("a, b")
     (['a', 'b'], ['A', 'B'], None)
+    >>> listed_choices("['a' 'b']"), listed_choices("[1 0]")
+    (['a', 'b'], ['1', '0'])
     """
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None
+    entries = cell_list(text)
+    plain = entries is not None and not any(isinstance(entry, list) for entry in entries)
     try:
         values = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
+        if entries is not None and plain:  # as NumPy writes numbers
+            return [entry for entry in entries if entry is not None]
         inside = [part.strip() for part in re.findall(r"\[([^\[\]]+)\]", text)] if BRACKETED.fullmatch(text) else None
         return _parts(inside[0], ",") or inside if inside is not None and len(inside) == 1 else inside
+    if entries is not None and plain and isinstance(values, list) and len(entries) > len(values):  # as NumPy writes texts
+        return [entry for entry in entries if entry is not None]
     plain = isinstance(values, list) and not any(isinstance(value, list | dict | tuple | set) for value in values)
     return [str(value) for value in values if value is not None] if plain else None
 

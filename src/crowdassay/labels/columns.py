@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
 from crowdassay.errors import ColumnError
@@ -31,6 +32,7 @@ from crowdassay.labels.doubts import (
     refuse_kind,
     refuse_rated,
 )
+from crowdassay.labels.listed_cells import sample_of_each
 from crowdassay.labels.roles import (
     ITEM_WORKER_LABEL,
     MAYBE_WORKERS,
@@ -98,6 +100,8 @@ def find_columns(
         chosen["worker"] = _fuller_worker(chosen["worker"], free_of(names, chosen), sample)
     if sample is not None and {"left", "right"} <= needed:
         _choose_compared(names, chosen, given, sample)
+    if sample is not None and {"worker", "label"} <= chosen.keys():
+        sample = partial(_sample_of_each, sample, chosen["worker"], chosen["label"])
     missing = [role for role in wanted if role.required and role.name not in chosen]
     if sample is not None and needed.issuperset(ITEM_WORKER_LABEL[::2]) and not given.get("label"):
         _refuse_comparisons(names, chosen, sample)
@@ -318,6 +322,11 @@ def _refuse_comparisons(names: Sequence[str], chosen: Mapping[str, str], sample:
     label = chosen.get("label", "")
     if could_compare(names):
         refuse_comparisons(names, sample(), label if label and not is_kind(label) else None, free_of(names, chosen))
+
+
+def _sample_of_each(sample: Sample, worker: str, label: str) -> Sequence[Mapping[str, Any]]:
+    """Return some rows as they will be read: one for each worker that they list."""
+    return sample_of_each(sample(), worker, label)
 
 
 def _choose_by_content(names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], sample: Sample) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -15,6 +16,7 @@ from crowdassay.errors import ColumnError, DataError, MissingExtraError, Paramet
 from crowdassay.labels.files import assemble, check, read_files
 from crowdassay.labels.formats.record import Import
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.listed_cells import one_row_each
 from crowdassay.labels.native import (
     ANY_FRAME,
     arrow_table,
@@ -105,13 +107,21 @@ def _rows(data: object, asked: ReadOptions) -> tuple[Import, str, str, str]:
         by_name: dict[str, Any] = dict(zip(names, columns, strict=True))
         if "text" in by_name and asked.text_column is None and not is_text(by_name["text"].type):
             del by_name["text"], names["text"]  # only its name says that it is a text
-        return Import(**by_name, columns=names, table=partial(frame_table, data)), frame, f"{frame} frame", "plain"
+        listed, said = one_row_each(pa.table(by_name), "worker", "label", names, "the frame")
+        by_name = dict(zip(listed.column_names, listed.columns, strict=True)) if said else by_name
+        rows = Import(**by_name, columns=names, notes=tuple(said), table=partial(_whole_frame, data, names))
+        return rows, frame, f"{frame} frame", "plain"
     three = three_columns(data)
     named = [name for name in asked.columns.values() if name is not None]
     if named:
         raise ParameterError(f"There is no column {shown(named[0])}: column names need a frame or a file.")
     item, worker, label = three
     return Import(item, worker, label, {}), "pyarrow", "arrays", "plain"
+
+
+def _whole_frame(data: object, names: Mapping[str, str]) -> pa.Table:
+    """Return all columns of a frame, with a row for each worker that its rows list."""
+    return one_row_each(frame_table(data), names["worker"], names["label"], names, "the frame")[0]
 
 
 def is_matrix(data: object) -> bool:

@@ -33,9 +33,11 @@ from crowdassay.labels.cells import (
 )
 from crowdassay.labels.classes import arrange_classes, class_order, many_classes
 from crowdassay.labels.databases.duck import connect, heard, pattern_of, quoted, text
+from crowdassay.labels.delimited import FIRST_ROWS
 from crowdassay.labels.extras import NUMBER_TEXT, WHOLE_TEXT, read_times
 from crowdassay.labels.files import check
 from crowdassay.labels.labels import Labels
+from crowdassay.labels.listed_cells import refuse_listed
 from crowdassay.labels.merged import parts_note, refuse_merged
 from crowdassay.labels.probe import probe
 from crowdassay.labels.pseudonyms import pseudonymise
@@ -318,6 +320,9 @@ def load_rows(connection: DuckDBPyConnection, sources: Sequence[Source], options
             done = heard(partial(_executed, connection, insert, everything))
         if done is None or (source.doubtful and not done[0]):
             _insert(connection, source, held, values, bound, whole)
+    first = connection.sql(f"SELECT worker::VARCHAR AS worker, label::VARCHAR AS label FROM raw LIMIT {FIRST_ROWS}")  # noqa: S608
+    pairs = first.to_arrow_table()
+    refuse_listed(pairs["worker"], pairs["label"], sources[0].columns, sources[0].probe.path.name)
     return roles, {role for role, all_whole in whole.items() if all_whole}
 
 
@@ -438,5 +443,6 @@ def as_parquet(paths: Sequence[Path], folder: Path, options: ReadOptions) -> tup
         for batch in pq.ParquetFile(target).iter_batches():
             for role, name in columns.items():
                 refuse_nul(batch.column(name), role, f" in {shown_file(path.name)}")
+            refuse_listed(batch.column(columns["worker"]), batch.column(columns["label"]), columns, path.name)
         written.append(target)
     return written, columns

@@ -22,6 +22,7 @@ from crowdassay.labels.formats.record import Annotations, Import, finish
 from crowdassay.labels.formats.registry import EXPORT_FORMATS, PLAIN_FORMAT, check_format, read, recognise
 from crowdassay.labels.headless import numbered
 from crowdassay.labels.jsontext import flat, good_lines
+from crowdassay.labels.listed_cells import one_row_each
 from crowdassay.labels.merged import parts_note, refuse_merged, refuse_own_numbers
 from crowdassay.labels.probe import Probe, members, probe, probe_members
 from crowdassay.labels.raw import EXPORT_SUFFIXES, LINES, as_utf8, check_file, find_inputs, kind_of, no_export, refuse_odd_path
@@ -55,7 +56,8 @@ def read_rows(given: Sequence[str | Path], options: ReadOptions) -> tuple[str, I
         if name is None:
             name = _name_of(probes, options)
         if name == PLAIN_FORMAT:
-            rows = replace(_read_plain(probes, options, source), table=partial(read_whole, given, options))
+            rows = _read_plain(probes, options, source)
+            rows = replace(rows, table=partial(read_whole, given, options, rows.columns))
         else:
             rows = _read_export(name, probes, options, source)
             notes += [note for file in probes for note in file.notes]
@@ -150,11 +152,13 @@ def _pairs(about: pa.Table, name: str) -> list[tuple[str, str]]:
     return [(item, value) for item, value in pairs if item is not None and value is not None]
 
 
-def read_whole(given: Sequence[str | Path], options: ReadOptions) -> pa.Table:
-    """Read all columns of plain tables, for whoever is asked to name some of them."""
+def read_whole(given: Sequence[str | Path], options: ReadOptions, columns: Mapping[str, str] | None = None) -> pa.Table:
+    """Read all columns of plain tables, for whoever is asked to name some of them; what ``columns`` list has a row each."""
     with ExitStack() as stack:
         worker = WORKER_BY_FILE if options.worker_from_filename else None
-        return whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0], worker, options.question)
+        table = whole_table(_probes(given, options, PLAIN_FORMAT, stack)[0], worker, options.question)
+        known = columns or {}
+        return one_row_each(table, known.get("worker", ""), known.get("label", ""), known, "the table")[0]
 
 
 def _probes(
@@ -354,8 +358,8 @@ def _plain_table(file: Probe, options: ReadOptions) -> tuple[pa.Table, dict[str,
     if options.worker_from_filename:
         table = table.append_column("worker", pa.repeat(pa.scalar(file.worker, pa.string()), table.num_rows))
         columns = {**columns, "worker": WORKER_BY_FILE}
-    notes = source.notes
-    return table, columns, [*notes, *beside]
+    table, said = one_row_each(table, "worker", "label", columns, file.shown)
+    return table, columns, [*source.notes, *said, *beside]
 
 
 def joined(columns: Sequence[ArrowColumn]) -> pa.ChunkedArray:

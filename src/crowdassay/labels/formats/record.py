@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from crowdassay.arrays import IntArray
 from crowdassay.errors import DataError, ParameterError
 from crowdassay.labels.cells import ArrowColumn, as_array
-from crowdassay.labels.choices import JOINED, choices_of, refuse_answers_of_several
+from crowdassay.labels.choices import JOINED, choices_of, refuse_answers_of_several, refuse_spans
 from crowdassay.labels.formats.parse import as_name
 from crowdassay.labels.report import all_left_out
 from crowdassay.labels.values import as_text, counted, listed, shown, shown_file
@@ -220,6 +220,7 @@ def with_options(rows: Import, how: str) -> Import:
     (['A|B', 'A|B'], ['i / A', 'i / B', 'i / A', 'i / B'])
     """
     coded = as_text(as_array(rows.label)).dictionary_encode()
+    refuse_spans(coded.dictionary.to_pylist())
     refuse_answers_of_several(coded.dictionary.to_pylist())
     apart = list(choices_of(coded.dictionary.to_pylist()).values())
     every = sorted({choice for choices in apart for choice in choices})
