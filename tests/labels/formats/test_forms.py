@@ -1,6 +1,7 @@
 """Forms with a row for each person, and JSON that gives labels by name."""
 
 import json
+import random
 import re
 
 import pandas as pd
@@ -565,3 +566,38 @@ def test_a_row_for_each_rater_and_a_numbered_question_for_each_item_is_proposed_
     assert (labels.n_items, labels.n_workers, labels.n_labels) == (12, 14, 12 * 14)
     assert labels.items.to_pylist() == titles
     assert not any("told apart by their place" in note for note in labels.report.notes)
+
+
+CLICKS = ("First Click", "Last Click", "Page Submit", "Click Count")
+
+
+def test_page_timings_are_no_items_unless_one_is_named_exactly(tmp_path):
+    asked = [f"mood{block}_{n}" for block in "12" for n in (1, 2, 3)]
+    timings = [f"{page}_t_{click}" for page in ("mood1", "mood2", "intro1", "intro2", "intro3") for click in CLICKS]
+    answers = {name: [str((n * k) % 3 + 1) for n in range(8)] for k, name in enumerate(asked, 2)}
+    path = write(tmp_path / "timed.csv", csv_text(*qualtrics(answers | {name: ["0"] * 4 + ["1"] * 4 for name in timings})))
+    with pytest.raises(DataError, match=r"'mood1_1', 'mood1_2', 'mood1_3' stand .* 'mood1_\*' \(or .* 'mood2_\*'\)\."):
+        read_labels(path)
+    labels = read_labels(path, format="forms", item_column="mood1*")
+    assert labels.items.to_pylist() == asked[:3]
+    assert any(note.startswith("4 columns of page timings were left aside") for note in labels.report.notes)
+    assert read_labels(path, format="forms", item_column="intro1_t_Click Count").items.to_pylist() == ["intro1_t_Click Count"]
+    with pytest.raises(ColumnError, match="hold page timings, which are no answers"):
+        read_labels(path, format="forms", item_column="intro*")
+
+
+@pytest.mark.parametrize("again", [0, 1])
+def test_ballots_with_an_id_of_their_own_are_proposed_by_voter_though_one_votes_again(tmp_path, again):
+    draw = random.Random(4)
+    rows = [[f"v{n}", f"b{n}", *(draw.randrange(4) for _ in range(5))] for n in range(20)]
+    rows += [["v0", "b20", *rows[0][2:]]] * again
+    path = write(tmp_path / "ballots.csv", csv_text(["voter_id", "vote_id", *(f"candidate_{n}" for n in range(5))], rows))
+    with pytest.raises(ColumnError) as error:
+        read_labels(path)
+    said = "'candidate_0', 'candidate_1', 'candidate_2' and 2 more stand for what was labelled, say `format='forms'` "
+    assert f"every row is a worker's and {said}`worker_column` 'voter_id' `item_column` 'candidate_*'" in str(error.value)
+    many = [[f"v{n // 4}", *row[1:]] for n, row in enumerate(rows)]  # rows of a worker who labels several items
+    path = write(tmp_path / "long.csv", csv_text(["voter_id", "vote_id", *(f"candidate_{n}" for n in range(5))], many))
+    with pytest.raises(ColumnError) as error:
+        read_labels(path)
+    assert "format='forms'" not in str(error.value)

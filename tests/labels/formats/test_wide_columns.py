@@ -528,3 +528,20 @@ def test_columns_that_are_different_in_every_row_are_named_where_rows_are_number
     labels = read_labels(written(tmp_path, frame), worker_columns="A* tone")
     said = "Items are numbered by row, from 0. 'address' is different in every row and may be named with --item-column."
     assert said in labels.report.notes
+
+
+def test_columns_called_labels_with_a_number_are_workers_and_no_questions_beside_facts_of_the_same_values(tmp_path):
+    marks = votes(*(f"Annotation_{n}" for n in (1, 2, 3)), values="123")
+    frame = table(id="i", Season=list("123456"), Category=list("123"), **marks)
+    with pytest.raises(
+        ColumnError, match=r"'Annotation_1', .*are workers who answer one question, say.*'Annotation_\*'"
+    ) as error:
+        read_labels(written(tmp_path, frame))
+    assert "look like different questions" not in str(error.value)
+
+
+def test_a_number_of_draws_beside_a_score_is_no_worker(tmp_path):
+    frame = table(id="i", k=["8"], cal_score=list("678"))
+    with pytest.raises(ColumnError) as error:
+        read_labels(written(tmp_path, frame))
+    assert "'k,cal_score'" not in str(error.value)

@@ -26,6 +26,8 @@ def blocks_alike(header: Sequence[str], columns: Mapping[int, Sequence[str]]) ->
     {'q* a': [0, 2, 4], 'q* b': [1, 3, 5]}
     >>> blocks_alike(["Is a so?", "Is b so?", "Is c so?", "How old?"], {0: "123", 1: "321", 2: "221", 3: ["1", "14", ""]})
     {'Is *': [0, 1, 2]}
+    >>> [*blocks_alike([f"m{n // 3}_{n % 3}" for n in range(6)], dict.fromkeys(range(6), "aab"))]
+    ['m0_*', 'm1_*']
     """
     names = {n: header[n] for n, cells in columns.items() if any(not is_nothing(cell) for cell in cells)}
     found: dict[str, list[int]] = {}
@@ -33,13 +35,17 @@ def blocks_alike(header: Sequence[str], columns: Mapping[int, Sequence[str]]) ->
         start = re.match(r"(\D+?)\s*\d", name)
         for way in ([f"{start[1].replace('[', '?')}*"] if start and words_of(start[1]) else []) + numbered_ways(name, name):
             if way not in found and way.count("*") == 1 and "'" not in way:
-                found[way] = [n for n, other in names.items() if fnmatchcase(other, way)]
+                group = [n for n, other in names.items() if fnmatchcase(other, way)]
+                if not _are_of_several([names[n] for n in group]):
+                    found[way] = group
     groups = [[list(names)[m] for m in group] for group in alike_places([columns[n] for n in names])]
     bare = {n for n in columns if n not in names}
     for alike in groups:
         times = Counter(word for n in alike for word in set(columns[n]))
         said = {n: [cell for cell in columns[n] if not is_nothing(cell)] for n in alike}
         group = [n for n in alike if 4 * sum(times[cell] == 1 for cell in said[n]) <= len(said[n])]  # 3 years are no grade
+        if _are_of_several([header[n] for n in group]):
+            continue
         if len(group) >= LEAST_QUESTIONS and (own_way := _shared_way(header, group, bare)) and own_way not in found:
             found[own_way] = group
     blocks: dict[str, list[int]] = {}
@@ -49,6 +55,17 @@ def blocks_alike(header: Sequence[str], columns: Mapping[int, Sequence[str]]) ->
         if own and answer_one(cells := [columns[n] for n in group]) and _share_words(cells):
             blocks[way] = group
     return blocks
+
+
+def _are_of_several(names: Sequence[str]) -> bool:
+    """Return whether names differ in two numbers, of which several come with each first: items of several questions.
+
+    >>> _are_of_several(["m1_1", "m1_2", "m2_1", "m2_2"]), _are_of_several(["m1_5", "m2_5"]), _are_of_several(["1a 7", "2a 8"])
+    (True, False, False)
+    """
+    numbers = [numbers for name in names if len(numbers := re.findall(r"\d+", name)) > 1]
+    often = Counter(first for first, *_ in numbers)
+    return sum(n >= LEAST_QUESTIONS - 1 for n in often.values()) > 1
 
 
 def _shared_way(header: Sequence[str], group: Sequence[int], bare: Collection[int]) -> str | None:

@@ -23,7 +23,7 @@ from crowdassay.labels.formats.wide_columns import same_answers
 from crowdassay.labels.probe import Probe
 from crowdassay.labels.roles import ROLES, plain_name
 from crowdassay.labels.values import counted, listed, number_of, shown, shown_file
-from crowdassay.read_options import ReadOptions
+from crowdassay.read_options import ReadOptions, join_names
 
 PERSON_NAMES = ("emailaddress", "email", "responseid", "prolificpid", "prolificid", "")  # the last: the names in a JSON object
 LEAST_ROWS = 4  # rows with their header from which on rows without names may be persons'
@@ -31,6 +31,7 @@ ITEMS_LISTED = 3
 PATTERNS_LISTED = 8
 LEAST_ASKED = 10  # columns named by several words each from which on rows that are answered alike are persons'
 A_NUMBERED_THING = re.compile(rf"(?:{'|'.join(sorted(NUMBERED_THINGS))})[\s_\-.]*\d+", re.IGNORECASE)
+MOST_AGAIN = 0.1  # share of rows, at most, whose person has answered before, where a row is a person's
 LEAST_WORDS = 3  # in the name of a question
 MOST_NAME_WORDS = 3  # in what names a person
 A_TIME = re.compile(r"\d{1,4}([./-]) ?\d{1,2}\1 ?\d{1,4}[.,]?(?: .*?|T)\d{1,2}[:.]\d\d.*")  # in whatever order and language
@@ -38,6 +39,8 @@ PARTED = re.compile(r"(\D+)\d+(\D+\d+)")  # a question of several on each item, 
 RECORD_NAMES = ("recordid", "submissionid")
 PERSON_CODES = ("token", "id")
 GOOGLE_FIRST = "Timestamp"  # the first column of Google Forms
+# When a page of Qualtrics was clicked and sent, and how often; R writes dots for blanks.
+PAGE_TIMING = re.compile(r".*[_\-]\s*(?:first[ ._]click|last[ ._]click|page[ ._]submit|click[ ._]count)", re.IGNORECASE)
 # What forms write down about a person that is no answer.
 ABOUT_PERSON = frozenset({
     *ROLES["time"].words, *ROLES["duration"].words, "startdate", "enddate", "status", "ipaddress", "progress", "finished",
@@ -54,7 +57,7 @@ def recognise(probe: Probe) -> bool:
         return False
     if (person := _person(probe.header)) is not None and not probe.header[person]:
         return False  # rows that pandas or R named are items' as well as persons'
-    groups = _answers(probe, unnamed=probe.header[:1] == [GOOGLE_FIRST])
+    groups = _answers(probe, unnamed=probe.header[:1] == [GOOGLE_FIRST], again=0.0)
     return len(groups) == 1 and are_alike(groups[0])
 
 
@@ -80,7 +83,24 @@ def proposal(probe: Probe) -> list[str]:
 def _proposal_of_blocks(probe: Probe, person: int) -> list[str]:
     """Propose blocks of columns that are answered alike, where every row has a name of its own; nothing where none is."""
     columns = _columns(probe, person)
-    return _said_of(probe.header, blocks_alike(probe.header, columns), person, list(probe.header)) if columns else []
+    return _said_of(probe.header, _blocks(probe.header, columns, person), person, list(probe.header)) if columns else []
+
+
+def _blocks(header: Sequence[str], columns: Mapping[int, Sequence[str]], person: int | None) -> dict[str, list[int]]:
+    """Return blocks of columns that are answered alike, by what stands for them alone: a pattern, or else all their names.
+
+    >>> columns = {n: "aba" for n in range(1, 4)}
+    >>> _blocks(["who", "q_1", "q_2", "q_3", "q_1_Page Submit"], columns, 0)
+    {'q_*': [1, 2, 3]}
+    >>> _blocks(["who", "rate_1", "rate_2", "rate_3", "rate_date"], columns, 0)
+    {'rate_1,rate_2,rate_3': [1, 2, 3]}
+    """
+    bare = {n for n, cells in columns.items() if all(map(is_nothing, cells))}
+    blocks: dict[str, list[int]] = {}
+    for way, group in blocks_alike(header, columns).items():
+        alone = {*_named(header, way, person)} - bare == {*group}
+        blocks[way if alone else join_names([header[n] for n in group])] = group
+    return blocks
 
 
 def _proposal_of_nobody(probe: Probe) -> list[str]:
@@ -192,20 +212,20 @@ def in_quotes(text: str) -> str:
     return f'"{text}"' if "'" in text else shown_file(text)
 
 
-def _answers(probe: Probe, *, unnamed: bool = False) -> list[list[list[str]]]:
+def _answers(probe: Probe, *, unnamed: bool = False, again: float = MOST_AGAIN) -> list[list[list[str]]]:
     """Return the columns of answers in groups that are answered alike; none if rows are no persons', named or not."""
     person = _person(probe.header)
-    columns = _columns(probe, person) if person is not None or unnamed else {}
+    columns = _columns(probe, person, again) if person is not None or unnamed else {}
     return [[list(columns.values())[n] for n in group] for group in alike_places(list(columns.values()))]
 
 
-def _columns(probe: Probe, person: int | None) -> dict[int, list[str]]:
-    """Return the columns that may be answers, by place; none if two rows are of the same person or are cut short."""
+def _columns(probe: Probe, person: int | None, again: float = MOST_AGAIN) -> dict[int, list[str]]:
+    """Return the columns that may be answers, by place; none if rows are cut short, or too many are of one person."""
     rows = cells_of(probe, limit=ROWS_SAMPLED)
     body = _answered(rows)
     if len(body) < 2 or any(len(row) != len(probe.header) for row in rows):
         return {}
-    if person is not None and len({row[person] for row in body}) < len(body):
+    if person is not None and len(body) - len({row[person] for row in body}) > again * len(body):
         return {}
     return {n: [row[n].strip() for row in body] for n in _asked(probe.header, person)}
 
@@ -220,7 +240,7 @@ def said_of_survey(probe: Probe) -> str:
     """Return how to read a survey, which asks all sorts of things: by columns answered alike, or else by their names."""
     header = [name.strip() for name in probe.header]
     columns = _columns(probe, _person(header)) if probe.kind == "delimited" else {}
-    if said := _said_of(header, blocks_alike(header, columns), None, header):
+    if said := _said_of(header, _blocks(header, columns, _person(header)), None, header):
         return said[0]
     return f"say --from forms, and which columns are items with --item-column, a pattern such as {_ways_by_name(header)}"
 
@@ -264,6 +284,11 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
     if len(filled) < len(asked):
         empty = [names[n] for n in asked if n not in filled]
         notes.append(f"{counted(len(empty), 'column')} of items held no answer: {listed(empty, ITEMS_LISTED)}.")
+    covered = range(len(header)) if wanted.item_column is None else _covered(header, wanted.item_column, person)
+    if aside := [n for n in covered if n not in asked and n != person and _is_timing(header[n])]:
+        notes.append(
+            f"{counted(len(aside), 'column')} of page timings were left aside; one that is an item must be named itself."
+        )
     if wanted.item_column is not None:
         others = [n for n in _asked(header, person) if n not in asked]
         every = [[row[n].strip() for row in body] for n in (*filled, *others)]
@@ -282,9 +307,23 @@ def read(probe: Probe, wanted: ReadOptions) -> Import:
 def _named(header: Sequence[str], given: str, person: int | None) -> list[int]:
     """Return the columns that a user named as items, by names or patterns that commas separate; one with a comma is itself.
 
+    A pattern stands for no page timings; one that is named is an item.
+
     >>> _named(["who", "q1", "q2", "a, b"], "q1,q2", 0), _named(["who", "q1", "q2", "a, b"], "*, b", 0)
     ([1, 2], [3])
     """
+    exactly = {given, *split_names(given, [*header, *(apart := _told_apart(header))])}
+    chosen = _covered(header, given, person)
+    places = [n for n in chosen if not _is_timing(header[n]) or not exactly.isdisjoint((header[n], apart[n]))]
+    if not places:
+        raise ColumnError(
+            f"The columns of {shown(given)} hold page timings, which are no answers; name those of answers with --item-column."
+        )
+    return places
+
+
+def _covered(header: Sequence[str], given: str, person: int | None) -> list[int]:
+    """Return the columns that names or patterns stand for, whatever they hold."""
     apart = _told_apart(header)
     every = list(dict.fromkeys([*header, *apart]))
     whole = any(fnmatchcase(name, given) for name in every)
@@ -315,7 +354,7 @@ def _said_of_kinds(
 
     ``may_name`` is whether one column beside a group of others may be the person's.
     """
-    asked, blocks = list(cells), blocks_alike(header, cells)
+    asked, blocks = list(cells), _blocks(header, cells, _person(header))
     who = "name the person's with --worker-column, or " if may_name and min(map(len, groups)) == 1 else "name "
     what = "those that are items with --item-column, a pattern such as"
     if not blocks:
@@ -343,4 +382,13 @@ def _person(header: Sequence[str]) -> int | None:
 
 
 def _asked(header: Sequence[str], person: int | None) -> list[int]:
-    return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT_PERSON]
+    return [n for n, name in enumerate(header) if n != person and plain_name(name) not in ABOUT_PERSON and not _is_timing(name)]
+
+
+def _is_timing(name: str) -> bool:
+    """Return whether a column tells when a page was clicked or sent, or how often, which is no answer.
+
+    >>> [_is_timing(name) for name in ("Q1_First Click", "t_Page.Submit", "Timing - Click Count", "First Click", "Q1_1")]
+    [True, True, True, False, False]
+    """
+    return PAGE_TIMING.fullmatch(name.strip()) is not None

@@ -238,6 +238,23 @@ def are_flags(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Se
     return flags if len(begun) < len(chosen) else []
 
 
+def settings(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[int]:
+    """Return the columns that hold one number in all of many rows, where all that vary beside them are called figures.
+
+    Nothing shows that they answer what the others do: they may be a number of draws beside a score.
+
+    >>> table = [["8"] * 12, ["7", "8", "9"] * 4]
+    >>> settings(["k", "cal_score"], table, [0, 1]), settings(["ann", "bob"], table, [0, 1])
+    ([0], [])
+    """
+    held = {n: {cell for cell in columns[n] if not is_nothing(cell)} for n in chosen}
+    steady = [n for n, cells in held.items() if len(cells) == 1 and number_of(next(iter(cells))) is not None]
+    vary = [n for n in chosen if n not in steady]
+    figures = bool(vary) and all(any(map(is_asking, words_of(names[n]))) for n in vary)
+    unlike = not any(is_asking(word) for n in steady for word in words_of(names[n]))
+    return steady if figures and unlike and len(columns[chosen[0]]) >= LEAST_TO_COPY else []
+
+
 def _spread_of_sums(rows: Sequence[tuple[str | None, ...]]) -> float | None:
     """Return the variance of rows' sums as a share of the columns' own: 1 if unrelated; None unless they may count."""
     numbers = [[number_of(cell or "") for cell in row] for row in rows]

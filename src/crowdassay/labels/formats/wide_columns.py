@@ -35,13 +35,14 @@ from crowdassay.labels.formats.stems import (
     questions_of_workers,
 )
 from crowdassay.labels.formats.wide_items import names_items
-from crowdassay.labels.roles import NUMBERED_WORKER, is_worker_name
+from crowdassay.labels.roles import NUMBERED_WORKER, ROLES, is_worker_name
 from crowdassay.labels.values import listed, number_key, number_of, shown
 from crowdassay.read_options import ReadOptions
 
 MOST_HEADLESS_CLASSES = 50  # classes up to which columns that no name explains are taken for labels
 ROWS_TO_COMPARE = 10  # rows from which on a column may be told from its neighbours though some of its values repeat
 WAYS_LISTED = 12
+A_NUMBERED_LABEL = re.compile(r"(.*[^\W\d_])(?:[\s_\-.]*\d{1,2}|[\s_\-.]+[a-z])", re.IGNORECASE)  # such as label1, rating_b
 UNLESS_WORKERS = "if they are workers with one question, name them with --worker-columns"
 NAME_AS_WELL = "a column of a worker must be named with --worker-columns as well"
 MOST_OVERRULED = 0.15  # share of rows in which what was decided in the end is not what most had said, at most
@@ -267,7 +268,8 @@ def meant_workers(names: Sequence[str], columns: Sequence[Sequence[str]], item: 
     if said:
         return Meant(said[0], [], free, cells)
     known = may_know(columns, groups[0])
-    family = [] if known else family_of(names, groups[0])
+    labels = _labels_of_workers(names, cells, groups[0])
+    family = [] if known else next(iter(labels), None) or family_of(names, groups[0])
     rest_of = [[n for n in groups[0] if n not in family], *groups[1:]]
     like = [other for other in rest_of if len(other) == len(family) and "*" in as_pattern(names, other)]
     sets = [[n for n in groups[0] if n not in known]] if known else [family, *like] if family else []
@@ -281,6 +283,26 @@ def _grid(
     bare = [n for n, own in enumerate(cells) if not own]
     sets = {tuple(some): [n for n in some if cells[n]] for some in sets_of_numbered(names, sorted([*places, *bare]))}
     return [[*some] for some, filled in sets.items() if len(filled) > 1 and is_answered(names, columns, filled)]
+
+
+def _labels_of_workers(names: Sequence[str], cells: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[int]]:
+    """Return the columns that are called by a word for labels and a number or letter, and are answered in the same classes.
+
+    Of others beside them, none may be meant, unless all columns are called so.
+
+    >>> cells = [["6", "2", "3"], ["1", "2", "2"], ["1", "1", "2"], ["2", "1", "1"]]
+    >>> _labels_of_workers(["Season", "Annotation_1", "Annotation_2", "Annotation_3"], cells, range(4))
+    [[1, 2, 3]]
+    >>> _labels_of_workers(["Season", "Episode_1", "Episode_2"], cells, range(3))
+    []
+    """
+    by_word: dict[str, list[int]] = {}
+    for n in places:
+        found = A_NUMBERED_LABEL.fullmatch(names[n].strip())
+        if found and ROLES["label"].is_named(found[1]):
+            by_word.setdefault(found[1], []).append(n)
+    sets = [some for some in by_word.values() if len(some) > 1 and len(alike_columns(cells, some)) == 1]
+    return [some for some in sets if len(some) < len(places) and are_classes([cell for n in some for cell in cells[n]])]
 
 
 def _averaged(names: Sequence[str], columns: Sequence[Sequence[str]], places: Sequence[int]) -> list[list[int]]:

@@ -15,6 +15,7 @@ from crowdassay.labels.formats.not_workers import (
     is_nothing,
     no_workers,
     said_again,
+    settings,
 )
 from crowdassay.labels.formats.wide_columns import (
     UNLESS_WORKERS,
@@ -92,7 +93,7 @@ def _sifted(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequ
     if all(len({cell for cell in columns[n] if not is_nothing(cell)}) < 2 for n in chosen):
         return []
     of_judges = [n for n in chosen if _is_of_judges(names, columns, n)]
-    out = {*are_flags(names, columns, chosen), *said_again(columns, chosen), *of_judges}
+    out = {*are_flags(names, columns, chosen), *said_again(columns, chosen), *of_judges, *settings(names, columns, chosen)}
     return [n for n in chosen if n not in out]
 
 
