@@ -293,12 +293,10 @@ def bin_limits(numbers: FloatArray, bins: Sequence[str]) -> FloatArray:
             raise ParameterError(f"--bins takes a number from 2 to {MOST_BINS}, or edges separated by commas.")
         if least >= most:
             raise DataError("--bins has nothing to divide: there are no two different numbers among the labels.")
-        edges = [float(np.format_float_positional(edge, 6)) for edge in np.linspace(least, most, int(count) + 1)]
-        ends = (
-            np.floor(least * 1e6) / 1e6,
-            np.ceil(most * 1e6) / 1e6,
-        )  # rounded away from the labels, none of which is left out
-        edges = [min(edges[0], float(ends[0])), *edges[1:-1], max(edges[-1], float(ends[1]))]
+        low, *inner, high = (float(np.format_float_positional(edge, 6)) for edge in np.linspace(least, most, int(count) + 1))
+        # Rounding leaves no label out.
+        low = low if low <= least else float(np.floor(least * 1e6) / 1e6)
+        edges = [low, *inner, high if high >= most else float(np.ceil(most * 1e6) / 1e6)]
     limits = np.array(edges, dtype=float)
     if len(numbers) and (numbers.min() < limits[0] or numbers.max() > limits[-1]):
         odd = numbers.min() if numbers.min() < limits[0] else numbers.max()

@@ -269,7 +269,7 @@ def meant_workers(names: Sequence[str], columns: Sequence[Sequence[str]], item: 
         return Meant(said[0], [], free, cells)
     known = may_know(columns, groups[0])
     labels = _labels_of_workers(names, cells, groups[0])
-    family = [] if known else next(iter(labels), None) or family_of(names, groups[0])
+    family = [] if known else labels[0] if labels else family_of(names, groups[0])
     rest_of = [[n for n in groups[0] if n not in family], *groups[1:]]
     like = [other for other in rest_of if len(other) == len(family) and "*" in as_pattern(names, other)]
     sets = [[n for n in groups[0] if n not in known]] if known else [family, *like] if family else []
