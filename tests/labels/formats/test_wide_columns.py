@@ -531,17 +531,24 @@ def test_columns_that_are_different_in_every_row_are_named_where_rows_are_number
 
 
 def test_columns_called_labels_with_a_number_are_workers_and_no_questions_beside_facts_of_the_same_values(tmp_path):
-    marks = votes(*(f"Annotation_{n}" for n in (1, 2, 3)), values="123")
-    frame = table(id="i", Season=list("123456"), Category=list("123"), **marks)
-    with pytest.raises(
-        ColumnError, match=r"'Annotation_1', .*are workers who answer one question, say.*'Annotation_\*'"
-    ) as error:
+    marks = [[1 + n % 3 if (n + k) % 7 else 1 + (n + k) % 3 for k in range(3)] for n in range(60)]
+    frame = pd.DataFrame(marks, columns=[f"Annotation_{k}" for k in (1, 2, 3)])
+    facts = {"Season": 7, "Episode": 11, "Category": 3}
+    for place, (name, n_values) in enumerate(facts.items()):
+        frame.insert(place, name, [n % 4 % n_values + 1 if n_values == 3 else n % n_values + 1 for n in range(60)])
+    frame.insert(3, "said", [f"so they said {n}" for n in range(60)])
+    with pytest.raises(ColumnError, match=r"are workers who answer one question, say.*'Annotation_\*'") as error:
         read_labels(written(tmp_path, frame))
     assert "look like different questions" not in str(error.value)
 
 
 def test_a_number_of_draws_beside_a_score_is_no_worker(tmp_path):
-    frame = table(id="i", k=["8"], cal_score=list("678"))
+    rows = [
+        {"id": str(200 + n), "k": 8, "scores": [[n % 5, n % 7]], "cost": {"in": n * 3, "out": n * 5}, "cal_score": n % 4 + 5}
+        for n in range(34)
+    ]
+    path = tmp_path / "draws.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(ColumnError) as error:
-        read_labels(written(tmp_path, frame))
-    assert "'k,cal_score'" not in str(error.value)
+        read_labels(path)
+    assert "'k', 'cal_score' are workers" not in str(error.value)
