@@ -84,8 +84,12 @@ def test_every_set_of_columns_that_could_be_workers_is_proposed(tmp_path):
         for k, coder in enumerate(" 12")
     }
     pd.DataFrame({name.strip(): column for name, column in table.items()}).to_csv(path, index=False)
-    moods, kinds = ("'mood1', 'mood2' are workers who answer one question", "'kind1', 'kind2' are")  # the others sum them up
-    with pytest.raises(ColumnError, match=rf"If {moods}, say `worker_columns` 'mood1,mood2'\. If {kinds}, say"):
+    moods, kinds = (
+        "'mood1', 'mood2' are workers who answer one question",
+        "'kind1', 'kind2' are",
+    )  # the others may sum them up
+    more = r"\(or `worker_columns` 'mood\*' if 'mood' is a worker's too\)"
+    with pytest.raises(ColumnError, match=rf"If {moods}, say `worker_columns` 'mood1,mood2' {more}\. If {kinds}, say"):
         read_labels(path)
     header, *rows = path.read_text().splitlines()
     header = header.replace("1", ".1").replace("2", ".2")  # as pandas numbers columns that were called alike

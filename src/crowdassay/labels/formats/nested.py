@@ -327,8 +327,11 @@ def _gives_labels(value: Any) -> bool:
 def _judgements(record: Mapping[str, Any], question: str | None, *, told: bool) -> Iterator[tuple[Any, dict[str, list[Any]]]]:
     where = _where(record, told=told)
     if where is not None and isinstance(record[where[0]], dict):
-        for worker, label in record[where[0]].items():
-            yield worker, {where[0]: as_list(label)}
+        first = record[where[0]]
+        alike = [name for name, value in record.items() if isinstance(value, dict) and first.keys() == value.keys()]
+        asked = [name for name in alike if name == where[0] or _gives_labels(record[name])]  # by the same workers
+        for worker in first:
+            yield worker, {name: as_list(record[name][worker]) for name in asked}
     elif where is not None and len(where) == 1:
         inside = objects(record[where[0]])
         asked = questions_in(inside, question)

@@ -153,7 +153,7 @@ def family_of(names: Sequence[str], places: Sequence[int]) -> list[int]:
     >>> family_of(["1ann", "2ann", "3bob", "4bob", "5cy"], [0, 1, 2, 3, 4])
     []
     """
-    found = [[n for n in places if fnmatchcase(names[n], way)] for place in places for way in _patterns(names[place])]
+    found = [[n for n in places if fnmatchcase(names[n], way)] for place in places for way in patterns_of(names[place])]
     if not found or max(map(len, found)) == len(places):
         return []
     best = max(found, key=len)
@@ -163,10 +163,10 @@ def family_of(names: Sequence[str], places: Sequence[int]) -> list[int]:
     return best if len(best) > 1 and (apart or (len(best) >= LEAST_FAMILY and 2 * len(best) > len(places))) else []
 
 
-def _patterns(name: str) -> list[str]:
+def patterns_of(name: str) -> list[str]:
     """Return patterns that a name shares with names like it: without its numbers, its first word, its last.
 
-    >>> _patterns("rater1_tone"), _patterns("justice_roberts"), _patterns("ann")
+    >>> patterns_of("rater1_tone"), patterns_of("justice_roberts"), patterns_of("ann")
     (['rater*_tone'], ['justice_*', '*_roberts'], [])
     """
     if "[" in name:  # which begins a set of characters in a pattern
@@ -263,8 +263,8 @@ def as_pattern(names: Sequence[str], places: Sequence[int]) -> str:
     >>> as_pattern(["id", "rater1", "rater2", "sure1"], [1, 2]), as_pattern(["ann", "bob", "c"], [0, 1])
     ('rater*', 'ann,bob')
     """
-    shared = [*_patterns(names[places[0]]), *_longest_patterns(names[places[0]]), *_without_a_number(names[places[0]])]
-    for way in dict.fromkeys([*shared, *(way for place in places[1:] for way in _patterns(names[place]))]):
+    shared = [*patterns_of(names[places[0]]), *_longest_patterns(names[places[0]]), *_without_a_number(names[places[0]])]
+    for way in dict.fromkeys([*shared, *(way for place in places[1:] for way in patterns_of(names[place]))]):
         if [n for n, name in enumerate(names) if fnmatchcase(name, way)] == list(places):
             return way
     return ",".join(names[n] for n in places)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from crowdassay.errors import ColumnError
-from crowdassay.labels.contents import LABEL_LENGTH, is_kind, words_of
+from crowdassay.labels.contents import LABEL_LENGTH, is_kind, is_known, is_made, words_of
 from crowdassay.labels.formats.not_workers import (
     are_flags,
     are_strangers,
@@ -17,6 +19,7 @@ from crowdassay.labels.formats.not_workers import (
     said_again,
     settings,
 )
+from crowdassay.labels.formats.stems import patterns_of
 from crowdassay.labels.formats.wide_columns import (
     UNLESS_WORKERS,
     WAYS_LISTED,
@@ -64,6 +67,7 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> l
     sets = [_sifted(names, columns, some) for some in doubt or [workers]]
     if all(len(some) < 2 for some in sets) and (reason := no_workers(names, columns, chosen)) is not None:
         raise ColumnError(f"{reason}; {UNLESS_WORKERS}.")
+    sets = _as_one(names, meant.cells, sets)
     sets = [some for some in sets if len(some) > 1 and _beside_label(names, meant.cells, some)]
     sets = [some for some in sets if all(is_worker_name(names[n]) for n in some) or not are_strangers(columns, some)]
     if not sets:
@@ -76,7 +80,52 @@ def worker_proposal(names: Sequence[str], columns: Sequence[Sequence[str]]) -> l
     ways = [(some, "--from wide" if some == workers else ways_of(names, [some])) for some in may]
     ways = [(some[:-1] if ends_with_conclusion(names, columns, some) else some, way) for some, way in ways]
     ways = [(some, way and way + item_option(names, columns, some)) for some, way in ways]
+    ways = [(some, way and way + _or_with_more(names, columns, some, ways)) for some, way in ways]
     return [*_told(names, ways), *(f"{said}; if not, name {them} too" for said, them in said_of_known(names, meant.known))]
+
+
+def _as_one(names: Sequence[str], cells: Sequence[Sequence[str]], sets: list[list[int]]) -> list[list[int]]:
+    """Return sets of columns as one where every number stands in one of them: workers of two kinds, who have one question.
+
+    >>> names = ["label_1_M", "label_2_F", "label_3_M", "label_4_F", "mood_1", "mood_2"]
+    >>> _as_one(names, ["ab"] * 4 + ["cd"] * 2, [[0, 2], [1, 3]]), _as_one(names, ["ab"] * 4 + ["cd"] * 2, [[0, 1], [4, 5]])
+    ([[0, 1, 2, 3]], [[0, 1], [4, 5]])
+    """
+    numbers = [number for some in sets for n in some for number in re.findall(r"\d+", names[n])]
+    every = sorted(n for some in sets for n in some)
+    once = len(sets) > 1 and len(numbers) == len(set(numbers)) == len(every)
+    return [every] if once and len(alike_columns(cells, every)) == 1 else sets
+
+
+def _or_with_more(
+    names: Sequence[str],
+    columns: Sequence[Sequence[str]],
+    chosen: Sequence[int],
+    ways: Sequence[tuple[Sequence[int], str]],
+) -> str:
+    """Return the options that read columns beside those chosen as well, which are named like them and may be workers' too.
+
+    Beside numbered columns that is the one without a number, unless it holds fractions, as a mean does.
+
+    >>> _or_with_more(["text", "ann_hs", "bo_hs", "gpt_hs"], ["a", "x", "x", "y"], [1, 2], [([1, 2], "--from wide")])
+    " (or --worker-columns '*_hs' if 'gpt_hs' is a worker's too)"
+    >>> _or_with_more(["type", "type1", "type2"], [["1"], ["2"], ["1"]], [1, 2], [([1, 2], "")])
+    " (or --worker-columns 'type*' if 'type' is a worker's too)"
+    >>> _or_with_more(["type", "type1", "type2"], [["1.5"], ["2"], ["1"]], [1, 2], [([1, 2], "")])
+    ''
+    """
+    taken = {n for some, _ in ways for n in some}
+    for pattern in patterns_of(names[chosen[0]]):
+        shape = re.compile(
+            re.escape(pattern).replace(r"\*", r"\d*") if re.search(r"\d", names[chosen[0]]) else fnmatch.translate(pattern)
+        )
+        like = [n for n, name in enumerate(names) if shape.fullmatch(name)]
+        made = {n for n in like if is_known(names[n]) or is_made(names[n]) or any("." in cell for cell in columns[n])}
+        more = [n for n in like if n not in taken | made]
+        if more and {*chosen} <= {*like} == {*chosen, *more} and len(more) < len(chosen):
+            verb = "is a worker's" if len(more) == 1 else "are workers'"
+            return f" (or {ways_of(names, [like])} if {listed([names[n] for n in more])} {verb} too)"
+    return ""
 
 
 def _sifted(names: Sequence[str], columns: Sequence[Sequence[str]], chosen: Sequence[int]) -> list[int]:
