@@ -950,3 +950,25 @@ def test_workers_are_called_after_folders_where_all_files_are_called_alike(tmp_p
     more.write_text(paths[1].read_text())
     with pytest.raises(DataError, match="All files are called 'tags', so that no name tells a worker"):
         read_labels([paths[1], more], worker_from_filename=True)
+
+
+def test_a_guessed_worker_who_is_missing_in_many_rows_is_asked_about(tmp_path):
+    """Rows of one judge were left out whole, since another column names the judges."""
+    rows = [
+        {"item": n // 2, "annotator": "ann" if n % 3 else "", "sheet": f"s{n % 2}", "label": "xy"[n % 4 % 2]} for n in range(24)
+    ]
+    said = told(tmp_path, rows)
+    assert "'annotator' is empty in 8 of 24 rows that hold a label; if another column names who labelled" in said
+    path = tmp_path / "answers_2024.csv"
+    assert read_labels(path, worker_column="sheet").n_labels == 24
+    assert read_labels(path, worker_column="annotator").n_labels == 16
+    pd.DataFrame([{**row, "label": row["label"] if row["annotator"] else ""} for row in rows]).to_csv(path, index=False)
+    assert read_labels(path).n_labels == 16  # nobody answered there
+
+
+def test_workers_of_two_kinds_with_one_question_are_proposed_together(tmp_path):
+    kinds = {
+        f"label_{k}_{'MF'[k % 2]}": ["no" if (n + k) % 5 == 0 else "aye" if n % 2 else "no" for n in N] for k in range(1, 7)
+    }
+    said = told(tmp_path, {"id": N, "text": [f"this is said in {n}" for n in N], **kinds})
+    assert "'label_1_F', 'label_2_M', 'label_3_F', 'label_4_M', 'label_5_F', 'label_6_M' are workers" in said

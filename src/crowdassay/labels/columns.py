@@ -28,6 +28,7 @@ from crowdassay.labels.doubts import (
     doubt_among_alike,
     doubt_beside_prediction,
     doubt_beside_rating,
+    doubt_gaps,
     doubt_label,
     refuse_kind,
     refuse_rated,
@@ -116,6 +117,8 @@ def find_columns(
             _choose_by_content(names, wanted, chosen, sample)
         if by_name and "item" in chosen and not given.get("label"):
             doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
+        if "label" in chosen and "label" in needed and not given.get("worker"):
+            doubt_gaps(chosen["worker"], chosen["label"], sample)
         if "label" in chosen and not given.get("label"):
             doubt_beside_rating(chosen["label"], _items(chosen), free_of(names, chosen), sample)
             doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)

@@ -29,6 +29,7 @@ from crowdassay.labels.roles import RATERS, RATINGS, ROLES, plain_name
 from crowdassay.labels.values import counted, listed, mapping, number_of, shown, shown_file
 
 Sample: TypeAlias = Callable[[], Sequence[Mapping[str, Any]]]
+ROWS_WITH_GAPS, SHARE_OF_GAPS = 20, 0.1  # rows and share of them in which nobody is named, from which on somebody may be
 ROWS_TO_DOUBT = 10  # that say the same, from which on a label is in doubt
 LEAST_ALIKE = 2  # columns answered in the label's classes from which on each may be the label
 LEAST_REMARKS = 12  # different sentences, however often some of them come again, that are no classes
@@ -126,6 +127,25 @@ def doubt_among_alike(chosen: Mapping[str, str], items: Sequence[str], free: Seq
         raise ColumnError(
             f"{listed([label, *alike])} are answered in the same classes, and each could be the label: choose one with "
             "--label-column."
+        )
+
+
+def doubt_gaps(worker: str, label: str, sample: Sample) -> None:
+    """Raise `ColumnError` where a column that was guessed names nobody in many rows that hold a label: another one may.
+
+    >>> rows = [{"annotator": "" if n % 4 else "ann", "score": n % 3} for n in range(24)]
+    >>> try:
+    ...     doubt_gaps("annotator", "score", lambda: rows)
+    ... except ColumnError as error:
+    ...     print(error.message.partition(";")[0])
+    'annotator' is empty in 18 of 24 rows that hold a label
+    """
+    rows = [row for row in sample() if cell_text(row.get(label)) is not None]
+    gaps = sum(cell_text(row.get(worker)) is None for row in rows)
+    if gaps and len(rows) >= ROWS_WITH_GAPS and gaps >= SHARE_OF_GAPS * len(rows):
+        raise ColumnError(
+            f"{shown(worker)} is empty in {gaps:,} of {counted(len(rows), 'row')} that hold a label; if another column names "
+            f"who labelled, name it with --worker-column; --worker-column {shown_file(worker)} leaves these rows out."
         )
 
 

@@ -192,7 +192,7 @@ def unnamed_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sam
         beside = tells_time(name, {str(who) for who in several}) or is_position(name) or is_count(name) or is_called_label(name)
         beside = beside or is_kind(name) or ROLES["label"].is_named(name) or says_who_won(rows, name, compared)
         whole = all(number is None or number.is_integer() for number in (number_of(str(who)) for who in several))
-        again = len(rows) >= LEAST_COMPARED and len(several) > 1 and min(several.values()) > 1
+        again = len(rows) >= LEAST_COMPARED and 1 < len(several) <= len(pairs) / 2
         if again and whole and not beside and could_hold("worker", sample(), name, {}):
             return name
     return None

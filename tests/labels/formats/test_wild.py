@@ -710,3 +710,22 @@ def test_judgements_that_name_their_items_are_no_judgements_of_what_holds_them(t
     judgements = [{"item": item, "rater": rater, "label": "x"} for item in "abc" for rater in ("ann", "bob")]
     labels = read_labels(write(tmp_path / "a.json", json.dumps({"study_id": "s1", "labels": judgements})))
     assert labels.items.to_pylist() == ["a", "b", "c"]
+
+
+def test_maps_of_the_same_workers_are_questions(tmp_path):
+    """One of several answers of each worker was read, free texts at that, and the others were said not to be there."""
+    who = [f"Annotator_{k}" for k in (1, 2, 3)]
+    records = [
+        {
+            "sentence": f"the sentence that is number {n}",
+            "why": {name: f"since {n} is {k}" for k, name in enumerate(who)},
+            "tone": {name: ("good", "bad")[(n + k) % 3 % 2] for k, name in enumerate(who)},
+            "seen": {"web": 3, "print": 4},
+        }
+        for n in range(8)
+    ]
+    path = write(tmp_path / "a.json", json.dumps(records))
+    with pytest.raises(ParameterError, match=r"holds several questions \('why', 'tone'\)"):
+        read_labels(path)
+    labels = read_labels(path, question="tone")
+    assert (labels.n_items, labels.workers.to_pylist(), labels.class_names) == (8, who, ("bad", "good"))
