@@ -7,7 +7,7 @@ import difflib
 import re
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from crowdassay.errors import ColumnError
@@ -95,6 +95,7 @@ def find_columns(
     wanted = [role_of(role) for role in roles]
     chosen = _choose_by_name(names, wanted, given)
     needed = {role.name for role in wanted if role.required}
+    sample = sample and cache(sample)
     if sample is not None and "worker" in needed and "worker" not in chosen:
         _choose_workers(names, chosen, sample)
     if sample is not None and "worker" in chosen and not given.get("worker"):
@@ -102,7 +103,7 @@ def find_columns(
     if sample is not None and {"left", "right"} <= needed:
         _choose_compared(names, chosen, given, sample)
     if sample is not None and {"worker", "label"} <= chosen.keys():
-        sample = partial(_sample_of_each, sample, chosen["worker"], chosen["label"])
+        sample = cache(partial(_sample_of_each, sample, chosen["worker"], chosen["label"]))
     missing = [role for role in wanted if role.required and role.name not in chosen]
     if sample is not None and needed.issuperset(ITEM_WORKER_LABEL[::2]) and not given.get("label"):
         _refuse_comparisons(names, chosen, sample)
@@ -115,15 +116,10 @@ def find_columns(
         by_name = "label" in chosen
         if missing:
             _choose_by_content(names, wanted, chosen, sample)
-        if by_name and "item" in chosen and not given.get("label"):
-            doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
         if "label" in chosen and "label" in needed and not given.get("worker"):
             doubt_gaps(chosen["worker"], chosen["label"], sample)
         if "label" in chosen and not given.get("label"):
-            doubt_beside_rating(chosen["label"], _items(chosen), free_of(names, chosen), sample)
-            doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)
-            if "item" in chosen:
-                doubt_among_alike(chosen, _items(chosen), free_of(names, chosen), sample)
+            _doubt_label(names, chosen, sample, by_name=by_name)
     elif sample is not None and "worker" not in needed and {"item", "label"} <= chosen.keys() and not given.get("label"):
         # Every worker has a file.
         doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
@@ -137,6 +133,17 @@ def find_columns(
         _note_comparers(names, chosen, sample)
     further = {part: chosen[part] for parts in several_parts(chosen).values() for part in parts[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
+
+
+def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample, *, by_name: bool) -> None:
+    """Look at a guessed label beside a worker, in every way in which it may be something else."""
+    items = _items(chosen)
+    if by_name and items:
+        doubt_label(chosen, items, free_of(names, chosen), sample)
+    doubt_beside_rating(chosen["label"], items, free_of(names, chosen), sample)
+    doubt_beside_prediction(chosen["label"], free_of(names, chosen), sample)
+    if items:
+        doubt_among_alike(chosen, items, free_of(names, chosen), sample)
 
 
 def item_parts(columns: Mapping[str, Any], of: str = "item") -> list[str]:
