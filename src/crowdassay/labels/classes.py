@@ -19,6 +19,7 @@ from crowdassay.labels.choices import refuse_sets
 from crowdassay.labels.report import MAX_CLASSES
 from crowdassay.labels.values import (
     LEADING_ZERO,
+    MISSING_WORDS,
     are_numbers,
     as_text,
     in_natural_order,
@@ -43,9 +44,8 @@ UNANSWERED = frozenset({
     "cannot tell", "cannot judge", "can't judge", "no answer", "refused", "weiß nicht", "weiss nicht", "ich weiß nicht",
     "keine angabe", "k.a", "ne sait pas", "je ne sais pas", "no sé", "no se", "non so", "не знаю", "不知道",
 })  # fmt: skip
-# What surveys and tables write where nobody answered.
+# What surveys write where nobody answered.
 MISSING_CODES = frozenset({"-9", "-99", "-999", "-9999", "-77", "-88"})
-MISSING_WORDS = frozenset({"na", "nan", "<na>", "null", "#n/a"})
 
 
 def arrange_classes(

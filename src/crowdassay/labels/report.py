@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crowdassay.errors import DataError, in_python, warn
-from crowdassay.labels.values import counted, is_text, shown, shown_file
+from crowdassay.labels.values import MISSING_WORDS, counted, is_text, shown, shown_file
 
 FRAME_SOURCES = ("pandas frame", "polars frame", "pyarrow frame", "Spark frame", "records")  # as a report names them
 MAX_CLASSES = 1000  # above this a "class" is nearly always free text or an id
@@ -181,10 +181,12 @@ def gold_notes(counts: Mapping[str, int]) -> list[str]:
 
 
 def similar_names(names: pa.Array, what: str = "worker") -> list[str]:
-    """Return a note where several workers, or ``what`` they are, have the same name up to case and spaces, else nothing.
+    """Return notes where several workers, or ``what`` they are, have the same name up to case and spaces, or are not known.
 
     >>> similar_names(pa.array(["Bob ", "ann", "bob"]))[0][:81]
     "Workers whose names look the same but for case or spaces were kept apart: 'Bob ',"
+    >>> similar_names(pa.array(["ann", "NA"]))[0].partition(";")[0]
+    "'NA' is the name of a worker, by which tables mean that it is not known"
     """
     if not is_text(names.type):
         return []
@@ -194,14 +196,19 @@ def similar_names(names: pa.Array, what: str = "worker") -> list[str]:
     coded = folded.dictionary_encode()
     sizes = np.bincount(coded.indices, minlength=len(coded.dictionary))
     shared = np.flatnonzero(sizes[np.asarray(coded.indices)] > 1)
+    unknown = names.filter(pc.is_in(folded, pa.array(sorted(MISSING_WORDS), folded.type))).to_pylist()
+    one = f"{'an' if what[0] in 'aeiou' else 'a'} {what}"
+    known = "by which tables mean that it is not known; if so, leave such cells empty."
+    said = [f"{shown(name)} is the name of {one}, {known}" for name in unknown]
     if not len(shared):
-        return []
+        return said
     groups: dict[int, list[str]] = defaultdict(list)
     for place in shared.tolist():
         groups[coded.indices[place].as_py()].append(names[place].as_py())
     which = "; ".join(", ".join(map(shown, sorted(group))) for group in list(groups.values())[:GROUPS_LISTED])
     more = f" and {counted(len(groups) - GROUPS_LISTED, 'more group')}" if len(groups) > GROUPS_LISTED else ""
     return [
+        *said,
         f"{what.capitalize()}s whose names look the same but for case or spaces were kept apart: {which}{more}; if they are "
-        f"one, correct {'the worker column' if what == 'worker' else 'their names'}."
+        f"one, correct {'the worker column' if what == 'worker' else 'their names'}.",
     ]

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 NUMERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+MISSING_WORDS = frozenset({"na", "nan", "<na>", "null", "#n/a"})  # what tables write where nothing is known, small
 LEADING_ZERO = re.compile(r"[+-]?0\d", re.ASCII)
 CHARACTERS_SHOWN = 60  # characters of a value in a message; ids may be whole documents
 END_SHOWN = 20  # of them from its end, where questions of one kind differ
