@@ -108,18 +108,7 @@ def find_columns(
     if sample is not None and needed.issuperset(ITEM_WORKER_LABEL[::2]) and not given.get("label"):
         _refuse_comparisons(names, chosen, sample)
     if sample is not None and "worker" in chosen:
-        if plain_name(chosen.get("item", "")) == "id" and not given.get("item"):
-            _refuse_row_numbers(sample, chosen["item"], chosen["worker"], names)
-        if "label" in needed and not given.get("worker"):
-            beside = {chosen["worker"], *_items(chosen)}
-            refuse_rated(chosen["worker"], [name for name in names if name not in beside], sample())
-        by_name = "label" in chosen
-        if missing:
-            _choose_by_content(names, wanted, chosen, sample)
-        if "label" in chosen and "label" in needed and not given.get("worker"):
-            doubt_gaps(chosen["worker"], chosen["label"], sample)
-        if "label" in chosen and not given.get("label"):
-            _doubt_label(names, chosen, sample, by_name=by_name)
+        _choose_beside_worker(names, wanted, chosen, given, sample)
     elif sample is not None and "worker" not in needed and {"item", "label"} <= chosen.keys() and not given.get("label"):
         # Every worker has a file.
         doubt_label(chosen, _items(chosen), free_of(names, chosen), sample)
@@ -133,6 +122,25 @@ def find_columns(
         _note_comparers(names, chosen, sample)
     further = {part: chosen[part] for parts in several_parts(chosen).values() for part in parts[1:]}
     return {role.name: chosen[role.name] for role in wanted if role.name in chosen} | further
+
+
+def _choose_beside_worker(
+    names: Sequence[str], wanted: Sequence[Role], chosen: dict[str, str], given: Mapping[str, str | None], sample: Sample
+) -> None:
+    """Choose item and label beside a worker where names do not tell them, and doubt what was guessed."""
+    needed = {role.name for role in wanted if role.required}
+    if plain_name(chosen.get("item", "")) == "id" and not given.get("item"):
+        _refuse_row_numbers(sample, chosen["item"], chosen["worker"], names)
+    if "label" in needed and not given.get("worker"):
+        beside = {chosen["worker"], *_items(chosen)}
+        refuse_rated(chosen["worker"], [name for name in names if name not in beside], sample())
+    by_name = "label" in chosen
+    if needed - chosen.keys():
+        _choose_by_content(names, wanted, chosen, sample)
+    if "label" in chosen and "label" in needed and not given.get("worker"):
+        doubt_gaps(chosen["worker"], chosen["label"], sample)
+    if "label" in chosen and not given.get("label"):
+        _doubt_label(names, chosen, sample, by_name=by_name)
 
 
 def _doubt_label(names: Sequence[str], chosen: dict[str, str], sample: Sample, *, by_name: bool) -> None:
