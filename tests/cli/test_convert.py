@@ -100,7 +100,8 @@ BAD = {
 def test_bad_requests_get_one_sentence_and_write_nothing(run, tmp_path, case):
     expected, options, words = BAD[case]
     path = exports.toloka_tsv(ROWS, tmp_path)
-    code, out, err = run("convert", path, "--out", tmp_path / "a.csv", *options)
+    into = [] if "--out" in options else ["--out", tmp_path / "a.csv"]
+    code, out, err = run("convert", path, *into, *options)
     assert (code, out) == (expected, "")
     assert words in err
     assert len(err.strip().splitlines()) == 1

@@ -85,3 +85,20 @@ def spammed():
     workers = [f"w{i}" for _ in range(200) for i in range(6)]
     said = ["yes" if i == 5 or (j + (j * i) % 7 // 6) % 2 else "no" for j in range(200) for i in range(6)]
     return items, workers, said
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "said"),
+    [
+        ("convert", "--worker-columns", "write all values in one, separated by commas."),
+        ("aggregate", "--item-column", "write all values in one, separated by commas."),
+        ("rank", "--winners", "give it once."),
+    ],
+)
+def test_an_option_given_twice_is_refused(run, tmp_path, command, option, said):
+    """The first of two --worker-columns was thrown away without a word."""
+    path = tmp_path / "a.csv"
+    path.write_text("item,a,b\n1,x,x\n2,y,y\n")
+    code, _, err = run(command, path, option, "a", option, "b")
+    assert code == 2
+    assert f"{option} is given twice; {said}" in err

@@ -44,7 +44,18 @@ ADDRESSES_PASSED_ON = ("temp_dir",)  # whose addresses are refused later, with a
 
 
 class Grouped(click.Command):
-    """A command whose options stand under headings; those that belong to none come last."""
+    """A command whose options stand under headings; those that belong to none come last. None may be given twice unseen."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments; an option that holds one value and is given twice is refused, as the first would be lost."""
+        order = self.make_parser(ctx).parse_args(list(args))[2] if "--help" not in args else []
+        for param in order:
+            if isinstance(param, click.Option) and not (param.multiple or param.is_flag) and order.count(param) > 1:
+                several = (
+                    "" if param.help is None or "commas" not in param.help else "; write all values in one, separated by commas"
+                )
+                raise click.UsageError(f"{param.opts[0]} is given twice{several or '; give it once'}.", ctx)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each heading, in the order of `HEADINGS`."""

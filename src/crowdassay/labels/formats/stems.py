@@ -213,7 +213,7 @@ def names_of_workers(names: Sequence[str], chosen: Sequence[int]) -> tuple[list[
     (['A1 tone', 'A2 tone'], [])
     """
     called = [names[n] for n in chosen]
-    parts = _differing_parts(called)
+    parts = differing_parts(called)
     if parts == called or not all(len(part) > 1 and not part.isdecimal() for part in parts):
         return called, []
     others = [name for n, name in enumerate(names) if n not in chosen]
@@ -231,10 +231,10 @@ def names_of_workers(names: Sequence[str], chosen: Sequence[int]) -> tuple[list[
     return parts, [f"Workers are called by the part that differs in the names of their columns: {said}."]
 
 
-def _differing_parts(names: Sequence[str]) -> list[str]:
+def differing_parts(names: Sequence[str]) -> list[str]:
     """Return the part of each name that differs, as whole words, with the word for a worker before a number.
 
-    >>> _differing_parts(["say.judge_1.tone", "say.judge_2.tone"]), _differing_parts(["ab_x", "cb_x"]), _differing_parts(["a"])
+    >>> differing_parts(["say.judge_1.tone", "say.judge_2.tone"]), differing_parts(["ab_x", "cb_x"]), differing_parts(["a"])
     (['judge_1', 'judge_2'], ['ab', 'cb'], ['a'])
     """
     if len(names) < 2:

@@ -30,6 +30,7 @@ from crowdassay.labels.formats.not_workers import (
 from crowdassay.labels.formats.stems import (
     LEAST_FAMILY,
     as_pattern,
+    differing_parts,
     family_of,
     numbered_parts,
     questions_of_workers,
@@ -203,9 +204,14 @@ def same_answers(
 
     >>> same_answers(["t", "a1", "a2", "eva"], [["u", "v"], ["y", "n"], ["y", "y"], ["n", "y"]], [1, 2])
     ["The same labels stand in 'eva'; a column of a worker must be named with --worker-columns as well."]
+    >>> same_answers(["a1.tone", "a2.tone", "a1.mood", "a2.mood"], [["y", "n"]] * 4, [0, 1])  # another question
+    []
     """
+    parts = differing_parts(called := [names[n] for n in workers])
+    theirs = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, parts))})(?![^\W_])") if parts != called else None
     said = {cell for n in workers for cell in columns[n] if not is_nothing(cell)}
     held = {n: {cell for cell in cells if not is_nothing(cell)} for n, cells in enumerate(columns) if n not in workers}
+    held = {n: cells for n, cells in held.items() if theirs is None or theirs.search(names[n]) is None}
     same = [names[n] for n, cells in held.items() if len(cells) > 1 and cells <= said]
     return [f"The same labels stand in {listed(same)}; {must}."] if 0 < len(same) <= len(workers) else []  # else questions
 
