@@ -135,6 +135,15 @@ class ColumnError(CrowdassayError, ValueError):
         self.missing, self.found_nothing, self.hint = missing, found_nothing, hint
         self.ways = tuple(f"{way[:1].upper()}{way[1:]}." for way in ways)
 
+    @property
+    def without_hint(self) -> str:
+        """The message without what may be meant.
+
+        >>> ColumnError("No label column found; the nearest is 'lable'; name it.", hint="; the nearest is 'lable'").without_hint
+        'No label column found; name it.'
+        """
+        return self.message.replace(self.hint, "", 1)
+
 
 class FileError(CrowdassayError, OSError):
     """A file cannot be read or a folder cannot be written."""

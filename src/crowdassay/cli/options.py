@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crowdassay.read_options import READING_HEADING, READING_OPTIONS, ReadOptions, flag, split_commas, under
+from crowdassay.read_options import READING_HEADING, READING_OPTIONS, SEVERAL_COLUMNS, ReadOptions, flag, split_commas, under
 
 if TYPE_CHECKING:
     from crowdassay.labels.labels import Labels
@@ -40,6 +40,7 @@ HEADINGS = {
 }  # fmt: skip
 TO_DATABASES = ("aggregate", "update")  # commands whose results may go to a database
 ADDRESSES_READ = ("labels", "truth", "gold", "validation")  # which may be addresses
+SEPARATED_BY_COMMAS = {*SEVERAL_COLUMNS, *(name for name, one in READING_OPTIONS.items() if "commas" in one.metadata)}
 ADDRESSES_PASSED_ON = ("temp_dir",)  # whose addresses are refused later, with a better reason
 
 
@@ -51,10 +52,8 @@ class Grouped(click.Command):
         order = self.make_parser(ctx).parse_args(list(args))[2] if "--help" not in args else []
         for param in order:
             if isinstance(param, click.Option) and not (param.multiple or param.is_flag) and order.count(param) > 1:
-                several = (
-                    "" if param.help is None or "commas" not in param.help else "; write all values in one, separated by commas"
-                )
-                raise click.UsageError(f"{param.opts[0]} is given twice{several or '; give it once'}.", ctx)
+                way = "write all values in one, separated by commas" if param.name in SEPARATED_BY_COMMAS else "give it once"
+                raise click.UsageError(f"{param.opts[0]} is given twice; {way}.", ctx)
         return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

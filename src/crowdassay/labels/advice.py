@@ -43,31 +43,27 @@ def advised(error: ColumnError, file: Probe, options: ReadOptions) -> ColumnErro
         # What one of the workers said is no label column, so that none is offered.
         alone = f"No column of {file.shown} holds every label, but some may hold those of one worker each."
         return ColumnError(alone if unlabelled else error.message, ways=ways)
-    by_row = [SAME_ROWS] if "item" in error.missing and options.worker_from_filename and not file.alone else []
-    unnamed = error.missing or tuple({"worker", "label"} - named.keys()) if named else error.missing
-    lists = None if options.worker_from_filename or not unnamed else proposed_lists(_first_table(file, options), unnamed, named)
-    if lists is not None:
-        said = error.message.replace(error.hint, "", 1) if error.missing else f"{file.shown} holds lists in two columns."
+    if named and options.worker_from_filename:
+        return ColumnError(error.message, ways=[SAME_ROWS]) if "item" in error.missing and not file.alone else error
+    unnamed = error.missing or tuple({"worker", "label"} - named.keys() if named else ())
+    if not unnamed:  # nothing is missing, nor might be
+        return error
+    table = whole_table([file], question=options.question).slice(0, FIRST_ROWS)
+    if not options.worker_from_filename and (lists := proposed_lists(table, unnamed, named)) is not None:
+        said = error.without_hint if error.missing else f"{file.shown} holds lists in two columns."
         return ColumnError(said, ways=[lists])
-    if not error.missing or (named and options.worker_from_filename):
-        return ColumnError(error.message, ways=by_row) if by_row else error
-    table = _first_table(file, options)
-    if named:
-        proposed = proposed_columns(table, error.missing, named)
-        if not proposed and "worker" in error.missing and not file.alone:
-            proposed = [EVERY_FILE]
-        return ColumnError(error.message.replace(error.hint, "", 1), ways=proposed) if proposed else error
-    if table.column_names and not table.num_rows:
-        return ColumnError(error.message, f"{file.shown} holds a header only.")
-    return _with_ways(error, file, table, options)
-
-
-def _first_table(file: Probe, options: ReadOptions) -> pa.Table:
-    return whole_table([file], question=options.question).slice(0, FIRST_ROWS)
+    if not named:
+        return _with_ways(error, file, table, options)
+    proposed = proposed_columns(table, error.missing, named) if error.missing else []
+    if not proposed and "worker" in error.missing and not file.alone:
+        proposed = [EVERY_FILE]
+    return ColumnError(error.without_hint, ways=proposed) if proposed else error
 
 
 def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOptions) -> ColumnError:
     """Return the error of a table of which no column was named, with the ways to read it: the first rows tell."""
+    if table.column_names and not table.num_rows:
+        return ColumnError(error.message, f"{file.shown} holds a header only.")
     found = {role for role in ITEM_WORKER_LABEL if role not in error.missing}
     if "worker" not in found and any(name.startswith("Answer.") for name in file.keys):
         return ColumnError(error.message, NO_WORKER_ID)
@@ -78,7 +74,7 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
     items = _item_ways(table) if error.missing == ("item",) else []
     alone = not (headless or options.worker_from_filename or items)
     if alone and (proposed := proposed_columns(table, error.missing, {})):
-        return ColumnError(error.message.replace(error.hint, "", 1), *said, ways=proposed)
+        return ColumnError(error.without_hint, *said, ways=proposed)
     formats, reasons, persons = _formats_tried(file, found, headless=headless)
     ways, asked = [*items, *formats], "worker" not in found and not options.worker_from_filename
     if asked and not (ways or headless):
@@ -87,14 +83,14 @@ def _with_ways(error: ColumnError, file: Probe, table: pa.Table, options: ReadOp
             reasons = []  # why no columns are workers' is no matter where a column names them
         elif (lists := said_of_lists(table.to_pylist())) is not None:
             return ColumnError(f"In {file.shown} {'; '.join(lists)}.")
-    told = "from-filename" in str(error.args)
-    if asked and not told and _named_after_worker(file, labelled="label" in found):
+    by_file = asked and not headless and _named_after_worker(file, labelled="label" in found)
+    if by_file:
         more = "" if error.missing == ("worker",) else " and name the other columns"
         ways.append(f"{EVERY_FILE}{more}")
-    if "item" not in found and not file.alone and (options.worker_from_filename or "from-filename" in "".join(ways)):
+    if "item" not in found and not file.alone and (options.worker_from_filename or by_file):
         ways.append(SAME_ROWS)
     general = [] if ways else ["if an annotation tool wrote it, name the tool with --from"]
-    if error.found_nothing and file.kind == "delimited" and not (headless or any("--from forms" in way for way in ways)):
+    if error.found_nothing and file.kind == "delimited" and not (headless or persons):
         rows = "if every row is a person, and some columns stand for what was labelled"
         general.insert(0, f"{rows}, say --from forms and name these: --item-column 'Q*'")
     if error.found_nothing and file.dialect is not None and not headless:

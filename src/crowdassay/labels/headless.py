@@ -19,7 +19,7 @@ from crowdassay.labels.values import number_of, shown
 from crowdassay.text import joined
 
 CELLS_SHOWN = 2  # of a first row, that come again below
-QRELS = ("topic", "iteration", "document", "grade")  # which TREC's files of judgements hold, without names
+QRELS_COLUMNS = 4  # of TREC's files of judgements: topic, iteration, document and grade, without names
 QRELS_OPTIONS = "--item-column '1,3' --label-column '4' --worker-from-filename"
 LEAST_AGAIN = 2  # columns in which the first row's cell comes again, and rows in which any does
 
@@ -137,7 +137,7 @@ def _qrels_options(table: pa.Table) -> str | None:
     >>> _qrels_options(pa.table(rows))
     "--item-column '1,3' --label-column '4' --worker-from-filename"
     """
-    if table.num_columns != len(QRELS) or not {str(cell).casefold() for cell in table[1].to_pylist()} <= {"0", "q0"}:
+    if table.num_columns != QRELS_COLUMNS or not {str(cell).casefold() for cell in table[1].to_pylist()} <= {"0", "q0"}:
         return None
     grades = [number_of(str(cell)) for cell in table[3].to_pylist()]
     return QRELS_OPTIONS if all(grade is not None and grade.is_integer() for grade in grades) else None

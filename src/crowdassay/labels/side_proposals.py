@@ -83,7 +83,7 @@ def compared_said(names: Sequence[str], known: Mapping[str, str], given: Mapping
     if not sides and (both := _both_in_one(free, rows)):
         return both
     if not sides and (way := way_to_rank(free, rows, pairs, known.get("winner"))) is not None:
-        return [f"I{way[1:]}."]
+        return [f"{way[0].upper()}{way[1:]}."]
     if not sides and not pairs:
         return ["If no column names the two that were compared, add left and right with their names to every row."]
     if len(sides) == 1:
