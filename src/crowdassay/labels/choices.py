@@ -125,18 +125,12 @@ def listed_choices(text: str) -> list[str] | None:
     if not (text.startswith("[") and text.endswith("]")):
         return None
     entries = cell_list(text)
-    plain = entries is not None and not any(isinstance(entry, list) for entry in entries)
-    try:
-        values = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        if entries is not None and plain:  # as NumPy writes numbers
-            return [entry for entry in entries if entry is not None]
-        inside = [part.strip() for part in re.findall(r"\[([^\[\]]+)\]", text)] if BRACKETED.fullmatch(text) else None
-        return _parts(inside[0], ",") or inside if inside is not None and len(inside) == 1 else inside
-    if entries is not None and plain and isinstance(values, list) and len(entries) > len(values):  # as NumPy writes texts
-        return [entry for entry in entries if entry is not None]
-    plain = isinstance(values, list) and not any(isinstance(value, list | dict | tuple | set) for value in values)
-    return [str(value) for value in values if value is not None] if plain else None
+    if entries is not None:
+        return None if any(isinstance(entry, list) for entry in entries) else [entry for entry in entries if entry is not None]
+    if not BRACKETED.fullmatch(text) or "{" in text:  # objects are no choices
+        return None
+    inside = [part.strip() for part in re.findall(r"\[([^\[\]]+)\]", text)]
+    return (len(inside) == 1 and _parts(inside[0], ",")) or inside
 
 
 def _are_codes(found: Collection[Sequence[str]]) -> bool:
