@@ -178,7 +178,7 @@ def maybe_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sampl
 
 
 def unnamed_comparer(names: Sequence[str], known: Mapping[str, str], sample: Sample) -> str | None:
-    """Return a column that may tell who compared, whatever it is called: its values come again, each with several pairs.
+    """Return a column that may tell who compared, whatever it is called: its values come again, with two pairs each on average.
 
     >>> rows = [{"left": "xyz"[n % 3], "right": "uv"[n % 2], "crew": "pq"[n % 5 % 2], "pair": n % 6} for n in range(12)]
     >>> unnamed_comparer(["left", "right", "pair", "crew"], {"left": "left", "right": "right"}, lambda: rows)
